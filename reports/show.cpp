@@ -260,7 +260,7 @@ std::string failures(const std::vector<Row>& rows, Row::Status status, const cha
     if (row.status != status) continue;
     auto reason = std::ranges::find(reasons, row.message, &std::pair<std::string, Names>::first);
     if (reason == reasons.end()) reason = reasons.insert(reasons.end(), {row.message, {}});
-    ++reason->second[{test_of(row), transport_of(row)}][without_parts(row.name, common)];
+    ++reason->second[{test_of(row), transport_of(row)}][shorten_name(row.name, common)];
   }
   std::string text;
   for (const auto& [message, names] : reasons)

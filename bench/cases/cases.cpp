@@ -100,7 +100,7 @@ std::string where_it_has(const Axis& axis, std::span<const PlannedCase> cases) {
       return fmt::format(", as the other options are: see `rdmameter run --help {}`", axis.option);
     tests.push_back(test.name);
   }
-  return fmt::format(": it has for {}", fmt::join(tests, ", "));
+  return fmt::format(": it applies to {}", fmt::join(tests, ", "));
 }
 
 }  // namespace
@@ -164,7 +164,7 @@ void refuse_unused(std::span<const GivenAxis> given, std::span<const PlannedCase
     if (!cases.empty() && std::ranges::none_of(cases, [&](const PlannedCase& planned) {
           return std::ranges::find(planned.used, one.option()) != planned.used.end();
         }))
-      throw UsageError(fmt::format("--{} has no meaning for what is to be measured{}", one.option(),
+      throw UsageError(fmt::format("--{} does not apply to any selected test{}", one.option(),
                                    where_it_has(*one.axis, cases)));
 }
 

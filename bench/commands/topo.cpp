@@ -221,7 +221,7 @@ std::string dry_run_text(const PlannedCase& planned, const TextStyle& style) {
 
 /// Of the ranks that are not rank 0, which alone reports: what went wrong last, in case that one
 /// cannot.
-class Silence final : public RunListener {
+class ErrorRecorder final : public RunListener {
  public:
   void begin(const std::string&, std::uint64_t, std::uint64_t) override {}
   void row(const Row& row) override {
@@ -245,9 +245,9 @@ ExitStatus end_for_rank_zero(Ranks& ranks, const std::string& why,
 }
 
 /// Keeps the rows beside putting them out, so that what they tell together can be told, too.
-class Keeping final : public RunListener {
+class RowCollector final : public RunListener {
  public:
-  explicit Keeping(RunOutput& output) : output_(output) {}
+  explicit RowCollector(RunOutput& output) : output_(output) {}
   void begin(const std::string& name, std::uint64_t done, std::uint64_t all) override {
     output_.begin(name, done, all);
   }
@@ -284,7 +284,7 @@ ExitStatus run_here(const TopoOptions& options, const std::vector<PlannedCase>& 
       result_context(invocation.command_line, {}, flags, choose_clock(), measurer);
   context["rdmameter"].update(more);
   RunOutput output(options.output, context, cases);
-  Keeping rows(output);
+  RowCollector rows(output);
   const RunTally tally = run_cases(cases, flags, measurer, invocation.interrupt.word(), rows);
   output.finish(tally);
   if (tally.measured > 0) print_predictions(options, context, rows.take());
@@ -351,10 +351,10 @@ ExitStatus measure(const TopoOptions& options, Ranks& ranks, const ClockChoice& 
   const std::uint64_t order_seed = options.order_seed.value_or(measurer->common_seed());
   const nlohmann::ordered_json environments = measurer->ranks_environment(cases.front().test_case);
   if (!reports) {
-    Silence silence;
+    ErrorRecorder errors;
     run_interleaved(cases, flags.repetitions, order_seed, *measurer, invocation.interrupt.word(),
-                    silence);
-    if (!measurer->usable()) return end_for_rank_zero(ranks, silence.error(), invocation.interrupt);
+                    errors);
+    if (!measurer->usable()) return end_for_rank_zero(ranks, errors.error(), invocation.interrupt);
     return ExitStatus::pass;
   }
   nlohmann::ordered_json context =
@@ -362,7 +362,7 @@ ExitStatus measure(const TopoOptions& options, Ranks& ranks, const ClockChoice& 
   context["rdmameter"]["ranks"] = environments;
   if (flags.repetitions > 1) context["rdmameter"]["order_seed"] = order_seed;
   RunOutput output(options.output, context, cases);
-  Keeping rows(output);
+  RowCollector rows(output);
   const RunTally tally = run_interleaved(cases, flags.repetitions, order_seed, *measurer,
                                          invocation.interrupt.word(), rows);
   output.finish(tally);

@@ -260,7 +260,7 @@ class FailureLog {
           if (line.peer == client_) tell(line);
           break;
         case ClientEvent::dropped:
-        case ClientEvent::last_words:
+        case ClientEvent::child_stderr:
         case ClientEvent::session_end:
           tell(line);
       }

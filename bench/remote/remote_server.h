@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "core/server/last_words.h"
+#include "core/server/child_stderr.h"
 #include "core/wire/descriptor.h"
 #include "core/wire/socket.h"
 #include "core/wire/wait.h"
@@ -49,7 +49,7 @@ class RemoteServer {
   const RemoteStart start_;
   const std::string token_;
   Address address_;
-  LastWords stderr_;
+  ChildStderr stderr_;
   Descriptor stdin_, stdout_, process_;  ///< of ssh
   std::string unread_;                   ///< of stdout: the beginning of a line
   pid_t child_ = 0;

@@ -96,7 +96,7 @@ int end_of_child(pid_t child) noexcept {
 
 ExitResult run_child(const std::vector<std::string>& words,
                      const std::vector<std::pair<std::string, std::string>>& variables,
-                     const InterruptSource& interrupt, std::chrono::milliseconds last_words) {
+                     const InterruptSource& interrupt, std::chrono::milliseconds kill_after) {
   std::array<int, 2> ends{};
   require(pipe2(ends.data(), O_CLOEXEC) == 0, "pipe");
   const Descriptor output(ends[0]);
@@ -109,7 +109,7 @@ ExitResult run_child(const std::vector<std::string>& words,
   for (;;) {
     std::array<pollfd, 2> waited{pollfd{output.get(), POLLIN, 0},
                                  pollfd{interrupt.fd(), POLLIN, 0}};
-    if (poll(waited.data(), told ? 1 : 2, told ? static_cast<int>(last_words.count()) : -1) == 0) {
+    if (poll(waited.data(), told ? 1 : 2, told ? static_cast<int>(kill_after.count()) : -1) == 0) {
       kill(-child, SIGKILL);  // it does not listen; nor does what it started, or it may hold stdout
       break;
     }
@@ -128,14 +128,14 @@ ExitResult run_child(const std::vector<std::string>& words,
 }
 
 int run_in_our_place(const std::vector<std::string>& words, const InterruptSource& interrupt,
-                     std::chrono::milliseconds last_words) {
+                     std::chrono::milliseconds kill_after) {
   const pid_t child = start_child(words, {}, {});
   const Descriptor ended(static_cast<int>(syscall(SYS_pidfd_open, child, 0)));
   require(static_cast<bool>(ended), "pidfd_open");
   if (wait_for(ended.get(), POLLIN, Deadline::never(), interrupt) == Waited::interrupted) {
     kill(child, SIGINT);
     const InterruptSource no_other;
-    if (wait_for(ended.get(), POLLIN, Deadline::in(last_words), no_other) == Waited::deadline)
+    if (wait_for(ended.get(), POLLIN, Deadline::in(kill_after), no_other) == Waited::deadline)
       kill(-child, SIGKILL);  // it does not listen
   }
   return end_of_child(child);

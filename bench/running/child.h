@@ -42,14 +42,14 @@ int end_of_child(pid_t child) noexcept;
 /// @param words      path and arguments
 /// @param variables  in addition to our own environment
 /// @param interrupt   ends the child, too
-/// @param last_words  how long an interrupted child may be silent before it is killed; until then
+/// @param kill_after  how long an interrupted child may be silent before it is killed; until then
 ///                    it has no limit but its own, for what it measures may take any time
 /// @throws MeasurementError  it cannot be started
 /// @throws Interrupted       the user ended us
 ExitResult run_child(const std::vector<std::string>& words,
                      const std::vector<std::pair<std::string, std::string>>& variables,
                      const InterruptSource& interrupt,
-                     std::chrono::milliseconds last_words = std::chrono::seconds(60));
+                     std::chrono::milliseconds kill_after = std::chrono::seconds(60));
 
 /// Runs a command as if it were us: its stdin, stdout and stderr are ours. An interrupt is passed
 /// on, and its end awaited.
@@ -57,6 +57,6 @@ ExitResult run_child(const std::vector<std::string>& words,
 /// @return       as ExitResult::status
 /// @throws MeasurementError  it cannot be started
 int run_in_our_place(const std::vector<std::string>& words, const InterruptSource& interrupt,
-                     std::chrono::milliseconds last_words = std::chrono::seconds(60));
+                     std::chrono::milliseconds kill_after = std::chrono::seconds(60));
 
 }  // namespace rdmameter

@@ -46,7 +46,8 @@ struct RunTarget {
 /// @param cases  of those that are to be tried, the first one's devices, ports and GIDs are the
 /// ones
 ///               that both environments describe
-/// @throws NoDevice, UsageError, VerbsError, MeasurementError (nobody listens there), Interrupted
+/// @throws NoDevice, UsageError, VerbsError, MeasurementError (no server is listening there),
+/// Interrupted
 std::unique_ptr<Measurer> make_measurer(const RunTarget& target, std::span<const PlannedCase> cases,
                                         const ClockChoice& clock, InterruptSource& interrupt);
 

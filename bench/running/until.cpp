@@ -22,8 +22,8 @@ constexpr double kConfidence = 0.95;
 
 [[noreturn]] void refuse_until(std::string_view text, const std::string& why) {
   throw UsageError(fmt::format(
-      "--until '{}': {}; it takes how well the median is to be known, such as 1%, or that of "
-      "metrics, such as p50=1%,p99=5% (metrics: {})",
+      "--until '{}': {}; expected a relative precision of the median, such as 1%, or of metrics, "
+      "such as p50=1%,p99=5% (metrics: {})",
       text, why, typed_metric_names()));
 }
 

@@ -172,7 +172,7 @@ class Input {
       else if (got < 0)
         fail_errno();
       else if (expired)
-        refuse(fmt::format("cannot be read: nobody has opened this FIFO for writing within {} s",
+        refuse(fmt::format("cannot be read: no writer opened this FIFO within {} s",
                            std::chrono::duration<double>(rules_.for_writer).count()));
       else
         (signals_->wait(file_, rules_.for_writer) ? opened : expired) = true;

@@ -114,7 +114,8 @@ void ConnectEndpoint::require_qp() const {
 void ConnectEndpoint::keep() {
   require_qp();
   if (kept_.size() == case_.objects)
-    throw MeasurementError("more connections than the case's objects are to be kept");
+    throw MeasurementError(
+        "protocol error: the peer asked to keep more connections than --objects");
   kept_.push_back(std::move(current_));
   current_ = {};
 }

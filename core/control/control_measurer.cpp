@@ -19,7 +19,7 @@ class ControlMeasurer final : public Measurer {
         interrupt_(interrupt),
         on_interval_(on_interval),
         choice_(std::move(on_choice)),
-        devices_({.files = files, .gpus = true, .still_wanted = [this] {
+        devices_({.files = files, .gpus = true, .cancel_check = [this] {
                     if (interrupt_.requested()) throw Interrupted("interrupted");
                   }}) {
     const EndSettings& end = choice_.settled(first.initiator, first.transport);

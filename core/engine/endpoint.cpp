@@ -360,7 +360,7 @@ void Endpoint::explain_refusal(std::uint32_t wanted_inline, int error) {
   require_transport(device_, case_);
 }
 
-/// Automatic inline is gone without where it cannot be.
+/// With --inline auto: none where the device or the memory cannot send inline.
 std::uint32_t Endpoint::inline_to_ask() const {
   const std::uint64_t wanted = case_.wanted_inline();
   const bool taken = takes_inline(*device_.context);

@@ -22,11 +22,11 @@ struct MixEnd {
 
 /// Fills the sources of all parts, and the words that atomics work on.
 /// @param bytes  of the mix's area, poisoned
-void fill_mix(std::span<std::byte> bytes, const MixEnd& end, const StillWanted& still_wanted);
+void fill_mix(std::span<std::byte> bytes, const MixEnd& end, const CancelCheck& cancel_check);
 
 /// Checks what arrived at this end.
 /// @param total  requests of the whole traffic, warm-up included
 Verdict check_mix(std::span<const std::byte> bytes, const MixEnd& end, std::uint64_t total,
-                  const StillWanted& still_wanted);
+                  const CancelCheck& cancel_check);
 
 }  // namespace rdmameter

@@ -43,12 +43,12 @@ VerbsRunner::VerbsRunner(OpenDevice& device, const TestCase& test_case, Role rol
       std::ranges::fill(bytes, std::byte{0});  // the words that atomics work on
     else
       fill_source(bytes, endpoint_.layout().source, pattern_of(case_, seed_, role_),
-                  device_.memory.still_wanted);
+                  device_.memory.cancel_check);
   });
   // A ping-pong's responder answers the first byte that differs from what its target holds.
   endpoint_.edit_target([&](std::span<std::byte> bytes) {
-    poison_target(bytes, device_.memory.still_wanted);
-    if (case_.mixed()) fill_mix(bytes, mix_end(), device_.memory.still_wanted);
+    poison_target(bytes, device_.memory.cancel_check);
+    if (case_.mixed()) fill_mix(bytes, mix_end(), device_.memory.cancel_check);
   });
   if (role_ == Role::responder) plan_.warmup *= copies_of(case_);
   if (!both_at_once()) return;
@@ -247,7 +247,7 @@ std::optional<Verdict> VerbsRunner::verify(const std::vector<std::uint64_t>& pee
   Verdict verdict;
   endpoint_.inspect_target([&](std::span<const std::byte> bytes) {
     verdict = check_target(bytes, area, pattern_of(case_, seed_, sender), skip, min,
-                           device_.memory.still_wanted);
+                           device_.memory.cancel_check);
   });
   return verdict;
 }
@@ -256,7 +256,7 @@ std::optional<Verdict> VerbsRunner::verify(const std::vector<std::uint64_t>& pee
 Verdict VerbsRunner::verify_mix(std::uint64_t total) const {
   Verdict verdict;
   endpoint_.inspect_target([&](std::span<const std::byte> bytes) {
-    verdict = check_mix(bytes, mix_end(), total, device_.memory.still_wanted);
+    verdict = check_mix(bytes, mix_end(), total, device_.memory.cancel_check);
   });
   return verdict;
 }

@@ -166,9 +166,9 @@ Work::Work(const TestCase& test_case, Role role, const Layout& layout, const End
   if (keeps_each_qp_ && test_case.pattern != Pattern::bandwidth)
     qp_samples_ = std::make_unique<QpSampleSet>(std::span(lanes_.get(), traffic_.lane_count));
   if (test_case.open_loop() && role == Role::initiator) {
-    offered_ = std::make_unique<Offered>(test_case, seed);
-    traffic_.open_loop = &offered_->loop();
-    offered_->loop().mix.send = mix_send_.get();
+    schedule_ = std::make_unique<OpenLoopSchedule>(test_case, seed);
+    traffic_.open_loop = &schedule_->loop();
+    schedule_->loop().mix.send = mix_send_.get();
   }
   traffic_.depth = std::min(traffic_.depth, view.most_unanswered);
   if (test_case.peak && role == Role::initiator) {
@@ -228,7 +228,7 @@ std::vector<Timestamps> Work::timestamps() const {
 }
 
 std::optional<LoadData> Work::load() const {
-  return offered_ ? std::optional(offered_->result()) : std::nullopt;
+  return schedule_ ? std::optional(schedule_->result()) : std::nullopt;
 }
 
 std::vector<QpFigures> Work::per_qp(std::uint64_t window_ns) const {

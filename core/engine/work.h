@@ -92,7 +92,7 @@ class Work {
   std::unique_ptr<std::uint32_t[]> next_numbers_;
   std::vector<std::uint64_t> skipped_numbers_;
   std::vector<Timestamps> timestamps_;
-  std::unique_ptr<Offered> offered_;
+  std::unique_ptr<OpenLoopSchedule> schedule_;
   bool keeps_each_qp_ = false;
   std::unique_ptr<QpSampleSet> qp_samples_;
   std::unique_ptr<WatchLog> watch_;

@@ -5,8 +5,8 @@
 // nobody reads: O_NONBLOCK belongs to the open file description, which the shell, the launcher and
 // their other children share, and would break their writes. poll() before a short write() leaves a
 // gap in which another writer of a shared pipe takes the room, and says nothing about a terminal
-// that ^S has stopped or a file on a network that hangs. So whoever writes may wait without end,
-// and must be somebody for whom nobody waits.
+// that ^S has stopped or a file on a network that hangs. So
+// writing may block forever, and only the log's thread writes.
 #pragma once
 
 #include <chrono>

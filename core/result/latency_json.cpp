@@ -131,7 +131,7 @@ void complete(LatencyData& data, const CheckedJson& json) {
   const auto half = json.find("half_round_trip");
   data.half_round_trip = half.has_value();
   if (half && data.definition != LatencyData::Definition::round_trip)
-    half->fail("stands beside a definition that is not \"round_trip\"");
+    half->fail("is present although the definition is not \"round_trip\"");
 }
 
 void complete(OverTimeData& data, const CheckedJson& json) {

@@ -129,8 +129,8 @@ int open_stream(const std::string& path) {
     struct stat status {};
     if (errno != ENXIO || stat(path.c_str(), &status) != 0 || !S_ISFIFO(status.st_mode)) return -1;
     if (std::chrono::steady_clock::now() - begun > kForReader)
-      refuse_output(path, fmt::format("nobody has opened this FIFO for reading within {} s",
-                                      kForReader.count()));
+      refuse_output(path,
+                    fmt::format("no reader opened this FIFO within {} s", kForReader.count()));
     if (wait_or_end(kBetween)) throw Interrupted("interrupted");
   }
 }

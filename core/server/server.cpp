@@ -47,17 +47,17 @@ class Server::State {
   ResponderShared shared;
 
  private:
-  enum class Standing : std::uint8_t { unproved, waiting, served, ended };
+  enum class ClientState : std::uint8_t { unproved, waiting, served, ended };
 
   struct Client final : Admission {
-    Client(State& state, std::uint64_t unproved_place)
-        : state(state), unproved_place(unproved_place) {}
-    void spoken() noexcept override { state.unproved_.spoken(unproved_place); }
-    void enter(const Channel& channel) override { state.enter(*this, channel); }
+    Client(State& server, std::uint64_t unproved_place)
+        : server(server), unproved_place(unproved_place) {}
+    void spoken() noexcept override { server.unproved_.spoken(unproved_place); }
+    void enter(const Channel& channel) override { server.enter(*this, channel); }
 
-    State& state;
+    State& server;
     const std::uint64_t unproved_place;  ///< in the waiting room
-    Standing standing = Standing::unproved;
+    ClientState state = ClientState::unproved;
     EventFd place;  ///< it has become `served`
     std::thread thread;
   };
@@ -138,10 +138,10 @@ void Server::State::enter(Client& client, const Channel& channel) {
     if (served_ < options.max_clients) {
       ++served_;
       ++let_in;
-      client.standing = Standing::served;
+      client.state = ClientState::served;
       return;
     }
-    client.standing = Standing::waiting;
+    client.state = ClientState::waiting;
     if (waiting_.size() >= kMaxWaiting)
       throw MeasurementError(
           fmt::format("{} clients wait for a place here already: try again later", kMaxWaiting));
@@ -150,12 +150,13 @@ void Server::State::enter(Client& client, const Channel& channel) {
   shared.log({channel.peer(), "waits for a place"});
   const Waited waited = channel.wait_readable(Deadline::in(kPlaceTimeout), &client.place);
   const std::lock_guard lock{mutex_};
-  if (client.standing == Standing::served) return;
+  if (client.state == ClientState::served) return;
   std::erase(waiting_, &client);
   if (waited == Waited::interrupted) throw Interrupted("the server ends");
   if (waited == Waited::ready) throw MeasurementError("it did not wait for a place");
   throw MeasurementError(
-      fmt::format("{} served here already, and no place came free within {} s: try again later",
+      fmt::format("the server is busy: {} served here already, and no slot became free within {} "
+                  "s; try again later",
                   options.max_clients == 1 ? "another client is"
                                            : fmt::format("{} clients are", options.max_clients),
                   kPlaceTimeout.count()));
@@ -164,18 +165,18 @@ void Server::State::enter(Client& client, const Channel& channel) {
 void Server::State::leave(Client& client) {
   unproved_.leave(client.unproved_place);
   const std::lock_guard lock{mutex_};
-  if (client.standing == Standing::served) {
+  if (client.state == ClientState::served) {
     --served_;
     if (options.one_client) stopping = true;
     if (!waiting_.empty() && !stopping) {
       ++served_;
       ++let_in;
-      waiting_.front()->standing = Standing::served;
+      waiting_.front()->state = ClientState::served;
       waiting_.front()->place.raise();
       waiting_.pop_front();
     }
   }
-  client.standing = Standing::ended;
+  client.state = ClientState::ended;
   wake.raise();  // the accepting thread joins this one
 }
 
@@ -185,7 +186,7 @@ void Server::State::reap() {
     const std::lock_guard lock{mutex_};
     for (auto at = clients_.begin(); at != clients_.end();) {
       const auto next = std::next(at);
-      if (at->standing == Standing::ended) ended.splice(ended.end(), clients_, at);
+      if (at->state == ClientState::ended) ended.splice(ended.end(), clients_, at);
       at = next;
     }
   }

@@ -21,7 +21,7 @@
 #include "core/base/error.h"
 #include "core/base/error_text.h"
 #include "core/base/thread.h"
-#include "core/server/last_words.h"
+#include "core/server/child_stderr.h"
 #include "core/session/failure.h"
 #include "core/session/protocol.h"
 
@@ -101,11 +101,11 @@ std::string process_name() {
 /// client, its server, and nothing else.
 class SpawnActions {
  public:
-  SpawnActions(int client, int server, int last_words) {
+  SpawnActions(int client, int server, int child_stderr) {
     posix_spawn_file_actions_init(&actions_);
     posix_spawn_file_actions_addopen(&actions_, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
     posix_spawn_file_actions_addopen(&actions_, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
-    posix_spawn_file_actions_adddup2(&actions_, last_words, STDERR_FILENO);
+    posix_spawn_file_actions_adddup2(&actions_, child_stderr, STDERR_FILENO);
     posix_spawn_file_actions_adddup2(&actions_, client, kClientDescriptor);
     posix_spawn_file_actions_adddup2(&actions_, server, kServerDescriptor);
     posix_spawn_file_actions_addclosefrom_np(&actions_, kServerDescriptor + 1);
@@ -132,7 +132,7 @@ class SessionProcess {
   /// @param client, server  its ends of its connections
   SessionProcess(int client, int server) {
     const Descriptor far_client = beyond_places(client), far_server = beyond_places(server),
-                     far_stderr = beyond_places(last_words_.writable());
+                     far_stderr = beyond_places(child_stderr_.writable());
     const SpawnActions actions{far_client.get(), far_server.get(), far_stderr.get()};
     std::string name = process_name(), argument = kSessionArgument;
     const std::array<char*, 3> arguments{name.data(), argument.data(), nullptr};
@@ -140,7 +140,7 @@ class SessionProcess {
     const int error =
         posix_spawn(&pid_, "/proc/self/exe", actions.get(), nullptr, arguments.data(), kept.data());
     if (error != 0) throw_not_started("posix_spawn(/proc/self/exe)", error);
-    last_words_.close_writable();
+    child_stderr_.close_writable();
   }
   SessionProcess(SessionProcess&&) = delete;
   ~SessionProcess() {
@@ -164,10 +164,10 @@ class SessionProcess {
     }
   }
 
-  LastWords& last_words() noexcept { return last_words_; }
+  ChildStderr& child_stderr() noexcept { return child_stderr_; }
 
  private:
-  LastWords last_words_;
+  ChildStderr child_stderr_;
   pid_t pid_ = 0;
   bool ended_ = false;
 };
@@ -184,7 +184,7 @@ std::pair<Descriptor, Descriptor> session_pair() {
 /// @param pipe  watches the server's interrupt
 /// @param end   out: when the session must have ended, once it has been told to
 /// @throws ChannelError, MeasurementError, Interrupted  why it is answered no more
-void converse(Channel& pipe, SessionProcess& process, SessionHost& host, Deadline& end) {
+void relay_messages(Channel& pipe, SessionProcess& process, SessionHost& host, Deadline& end) {
   for (;;) {
     if (pipe.wait_readable(end) == Waited::interrupted) {
       process.signal(SIGTERM);
@@ -194,7 +194,7 @@ void converse(Channel& pipe, SessionProcess& process, SessionHost& host, Deadlin
       throw MeasurementError(fmt::format("it did not end within {} ms", kTermGrace.count()));
     } else {
       answer_session(pipe, host, end.within(kSetupTimeout));
-      process.last_words().take();
+      process.child_stderr().take();
     }
   }
 }
@@ -206,7 +206,7 @@ std::string serve_process(Channel& pipe, const SessionStart& start, SessionProce
   using Cause = ChannelError::Cause;
   try {
     pipe.send(make_message("session", start), Deadline::in(kSetupTimeout));
-    converse(pipe, process, host, end);
+    relay_messages(pipe, process, host, end);
   } catch (const ChannelError& error) {
     if (error.cause != Cause::closed && error.cause != Cause::reset) return error.what();
   } catch (const std::exception& error) {
@@ -231,8 +231,8 @@ std::string bad_end(int status, int sent) {
 
 /// Takes the process's end, which it is helped to where it must be.
 /// @param end  when it must have ended, if the server ends
-void see_off(SessionProcess& process, const std::string& why_killed, Deadline end, ServerHost& host,
-             const InterruptSource& interrupt) {
+void terminate_process(SessionProcess& process, const std::string& why_killed, Deadline end,
+                       ServerHost& host, const InterruptSource& interrupt) {
   std::optional<int> status;
   if (why_killed.empty()) {
     if (end.is_never()) status = process.wait(Deadline::in(kExitGrace), interrupt);
@@ -253,8 +253,8 @@ void see_off(SessionProcess& process, const std::string& why_killed, Deadline en
   // One that crashed and was slow to go has the signal of the crash.
   const std::string text = bad_end(*status, sent);
   if (text.empty()) return;
-  for (const std::string& line : process.last_words().lines())
-    host.log(fmt::format("its session's stderr: {}", line), ClientEvent::last_words);
+  for (const std::string& line : process.child_stderr().lines())
+    host.log(fmt::format("its session's stderr: {}", line), ClientEvent::child_stderr);
   host.log(text, ClientEvent::session_end);
 }
 
@@ -284,7 +284,7 @@ void run_session_process(Channel client, const SessionStart& start, ServerHost& 
                start.shown ? kShownPipeMessageBytes : kPipeMessageBytes};
   Deadline end = Deadline::never();
   const std::string why_killed = serve_process(pipe, start, *process, host, end);
-  see_off(*process, why_killed, end, host, interrupt);
+  terminate_process(*process, why_killed, end, host, interrupt);
 }
 
 }  // namespace rdmameter

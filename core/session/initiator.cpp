@@ -26,7 +26,7 @@ class Initiator final : public Measurer {
         on_connected_(options.on_connected),
         devices_({.files = options.files,
                   .gpus = true,
-                  .still_wanted = [this] { require_wanted(channel_.fd(), interrupt_); }}),
+                  .cancel_check = [this] { require_wanted(channel_.fd(), interrupt_); }}),
         ends_(options.on_choice),
         first_(usable_before(first)),
         channel_(enter_server(

@@ -19,7 +19,7 @@
 namespace rdmameter {
 namespace {
 
-/// How long a responder that fails along with the initiator has to say so.
+/// How long to wait for the responder's own error after this end has failed.
 constexpr std::chrono::milliseconds kLastWord{500};
 
 std::uint64_t random_seed() {
@@ -37,7 +37,7 @@ std::string_view why_no_more(std::uint64_t sent, std::uint64_t received) {
          "memory allows it, or a smaller --depth or --size";
 }
 
-/// Zeros would pass for the best result there is.
+/// Rejects a result of zeros, which would look like the best possible one.
 void require_any(const TestCase& test_case, const Outcome& outcome) {
   if (outcome.interrupted && (outcome.operations == 0 || outcome.lost == outcome.operations))
     throw Interrupted("interrupted before anything was measured");

@@ -130,7 +130,7 @@ class ClientSession {
   Channel channel_;
   CpuClaims claims_;
   /// Whatever role this end plays, it opens no file for its client.
-  OpenDevices devices_{{.files = FileMemory::none, .gpus = gpus_, .still_wanted = [this] {
+  OpenDevices devices_{{.files = FileMemory::none, .gpus = gpus_, .cancel_check = [this] {
                           require_wanted(channel_.fd(), interrupt_);
                         }}};
 };

@@ -19,14 +19,14 @@ struct CaseNeeds {
 
 /// What a line of a server's log tells of a client, for who does not show every line.
 enum class ClientEvent : std::uint8_t {
-  note,         ///< none of the following
-  connected,    ///< it was let in
-  gone,         ///< it has said bye
-  case_failed,  ///< it may ask again, with other settings
-  hung_up,      ///< its connection has ended without a bye
-  dropped,      ///< its connection was ended for another reason
-  last_words,   ///< what its session's process wrote to stderr before it crashed
-  session_end,  ///< that process crashed, or the server has killed it
+  note,          ///< none of the following
+  connected,     ///< it was let in
+  gone,          ///< it has said bye
+  case_failed,   ///< it may ask again, with other settings
+  hung_up,       ///< its connection has ended without a bye
+  dropped,       ///< its connection was ended for another reason
+  child_stderr,  ///< what its session's process wrote to stderr before it crashed
+  session_end,   ///< that process crashed, or the server has killed it
 };
 
 /// Takes a row of a session, to show it. It may be anything where a peer sends it; from any thread.

@@ -26,8 +26,8 @@ int socket_option(int socket, int option) {
   return value;
 }
 
-Buffer pages_for(const Area& area, const StillWanted& still_wanted) {
-  return {area.total_bytes(), std::nullopt, {}, {.still_wanted = still_wanted}};
+Buffer pages_for(const Area& area, const CancelCheck& cancel_check) {
+  return {area.total_bytes(), std::nullopt, {}, {.cancel_check = cancel_check}};
 }
 
 SlotRing ring_of(std::span<std::byte> bytes, const Area& area) {
@@ -43,15 +43,15 @@ SocketRunner::SocketRunner(int session, const InterruptSource& interrupt, const 
       interrupt_(interrupt),
       host_(role == Role::initiator ? peer_host(session) : own_host(session)),
       nonce_(make_nonce()),
-      still_wanted_([session, &interrupt] { require_wanted(session, interrupt); }),
+      cancel_check_([session, &interrupt] { require_wanted(session, interrupt); }),
       layout_(layout_of(test_case, role)),
-      source_pages_(pages_for(layout_.source, still_wanted_)),
-      target_pages_(pages_for(layout_.target, still_wanted_)),
+      source_pages_(pages_for(layout_.source, cancel_check_)),
+      target_pages_(pages_for(layout_.target, cancel_check_)),
       source_(source_pages_.data(), layout_.source.total_bytes()),
       target_(target_pages_.data(), layout_.target.total_bytes()) {
   if (layout_.source.slots != 0)
-    fill_source(source_, layout_.source, pattern_of(case_, seed_, role_), still_wanted_);
-  if (layout_.target.slots != 0) poison_target(target_, still_wanted_);
+    fill_source(source_, layout_.source, pattern_of(case_, seed_, role_), cancel_check_);
+  if (layout_.target.slots != 0) poison_target(target_, cancel_check_);
   traffic_ = {.size_bytes = case_.size_bytes,
               .source = ring_of(source_, layout_.source),
               .target = ring_of(target_, layout_.target)};
@@ -136,7 +136,7 @@ std::optional<Verdict> SocketRunner::verify(const std::vector<std::uint64_t>& pe
   if (layout_.target.slots == 0) return std::nullopt;
   const Role sender = role_ == Role::initiator ? Role::responder : Role::initiator;
   return check_target(target_, layout_.target, pattern_of(case_, seed_, sender), {},
-                      peer_totals.front(), still_wanted_);
+                      peer_totals.front(), cancel_check_);
 }
 
 nlohmann::ordered_json SocketRunner::resources() const {

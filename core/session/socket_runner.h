@@ -46,7 +46,7 @@ class SocketRunner final : public EndpointRunner {
   const InterruptSource& interrupt_;
   const std::string host_;  ///< of the session: the peer's at the initiator, else this end's
   const std::string nonce_;
-  const StillWanted still_wanted_;
+  const CancelCheck cancel_check_;
   const Layout layout_;
   Buffer source_pages_, target_pages_;
   const std::span<std::byte> source_, target_;

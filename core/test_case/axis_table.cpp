@@ -333,7 +333,7 @@ const std::array kAxes{
         "also find the best rate of any stretch from a post to a completion, as perftest's BW peak",
         bandwidth},
     Axis{"blame", "blame", number_field<&TestCase::blame>, choice, 0, 1, kOffOn, "off", "off",
-         "say of each late sample who was late: this end's poll loop, the peer's, or the path",
+         "attribute each late sample to the local poll loop, the remote poll loop, or the path",
          can_blame},
     Axis{"late", "late_ns", number_field<&TestCase::late_ns>, seconds, 100, 3600 * kSecond_ns,
          kFound, "auto", "auto",

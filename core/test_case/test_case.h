@@ -265,12 +265,12 @@ struct TestCase {
   bool by_extended_alone() const noexcept { return by_value() || flushes(); }
   /// Is each message 8 bytes, whatever else is asked for?
   bool of_one_word() const noexcept { return atomic() || by_value(); }
-  /// A baseline test, without verbs: then most axes have no meaning and stay at their defaults.
+  /// A baseline test, without verbs: then most axes do not apply and stay at their defaults.
   bool over_tcp() const noexcept { return opcode == Opcode::tcp_send; }
   bool one_sided() const noexcept { return traits(opcode).one_sided; }
   /// To all of its peers at once. Over UD, which is what multicast there is.
   bool multicast() const noexcept { return opcode == Opcode::mcast_send; }
-  /// Does a part of it? No other operation's name has this word.
+  /// Is it, or has the mix, such an operation? No other opcode's name contains this word.
   bool mixes_sends() const noexcept {
     return mixed() && mix.find(traits(Opcode::send).name) != std::string::npos;
   }

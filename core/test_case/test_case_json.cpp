@@ -95,7 +95,7 @@ void read_axis(TestCase& test_case, const Axis& axis, const nlohmann::json& wire
   std::get<NumberField>(axis.field).set(test_case, value);
 }
 
-/// What has no meaning for a test has no effect on it, whatever a peer says.
+/// A value that does not apply to a test has no effect on it, whatever a peer says.
 void unset_inapplicable(TestCase& test_case, const TestCase& defaults) {
   for (const Axis& axis : axes())
     if (!axis.applies(test_case))

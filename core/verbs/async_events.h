@@ -23,7 +23,8 @@ std::string_view noted_event_text(ibv_event_type type);
 /// @param port_num  events of other ports are passed over
 /// @param noted     gets each noted_event_text() that it does not have yet
 /// @return          the first that ends a run: "IBV_EVENT_PORT_ERR: the port went down"; empty:
-/// none For one thread at a time: whoever takes an event must be the one who is told.
+///                  none
+/// For one thread at a time: only the thread that reports events may take them.
 std::string take_fatal_event(ibv_context& context, std::uint8_t port_num,
                              std::vector<std::string>& noted);
 

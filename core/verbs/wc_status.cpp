@@ -21,8 +21,8 @@ constexpr WcMeaning kMeanings[] = {
      "the GRH."},
     {"IBV_WC_LOC_QP_OP_ERR", "the local QP could not carry out the request",
      "An operation or size that this QP was not made for: too many SGEs or inline bytes, "
-     "or too many reads at once. On rxe also a packet that found no way out: is the link "
-     "up, and is there a route?"},
+     "or too many reads at once. On rxe also reported when a packet could not be sent: is "
+     "the link up, and is there a route?"},
     {"IBV_WC_LOC_EEC_OP_ERR", "the local end-to-end context (RD) failed", kNoRd},
     {"IBV_WC_LOC_PROT_ERR",
      "a local SGE names memory outside its MR, or with an lkey that is not valid",

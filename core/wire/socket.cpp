@@ -30,7 +30,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto kRetryPause = 50ms;  ///< between attempts while nobody listens yet
+constexpr auto kRetryPause = 50ms;  ///< between attempts while no server is listening yet
 constexpr int kBacklog = 128;       ///< what a burst of clients may queue up; the kernel caps it
 
 constexpr const char* kLocalhost = "localhost";
@@ -228,7 +228,7 @@ bool is_loopback_host(const std::string& host) {
                                             server.host, server.port)
                               : server.remedy;
     throw NotConnected(
-        fmt::format("nobody listens on {} ({}): {}", where, std::strerror(error), remedy));
+        fmt::format("no server is listening on {} ({}): {}", where, std::strerror(error), remedy));
   }
   if (error == ETIMEDOUT) {
     throw NotConnected(fmt::format(

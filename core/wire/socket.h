@@ -28,8 +28,9 @@ struct UnknownHost : UsageError {
 struct Address {
   std::string host;  ///< a name, an IPv4 or an IPv6 address (without brackets, with %scope if any)
   std::uint16_t port = 0;
-  std::string remedy = {};  ///< where nobody listens; empty: to start `rdmameter serve` there
-  bool awaited = true;      ///< one that is not up yet is tried again and again
+  std::string remedy =
+      {};               ///< where no server is listening; empty: to start `rdmameter serve` there
+  bool awaited = true;  ///< one that is not up yet is tried again and again
   std::string source = {};  ///< numeric, of this machine: to connect from; empty: the route's
 
   /// "host:port", an IPv6 address in brackets.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Late samples by who was late, and the stalls of the poll loop behind them.
+// Late samples by cause, and the stalls of the poll loop behind them.
 
 #include <fmt/format.h>
 
@@ -64,8 +64,8 @@ std::string monotonic_text(const BlameData::Stall& stall) {
 }
 
 Figures blame_figures() {
-  return {.title = "late samples, by who was late",
-          .page_title = "Late samples, by who was late, of all repetitions",
+  return {.title = "late samples by cause",
+          .page_title = "Late samples by cause, of all repetitions",
           .has = has_blame,
           .columns = always(
               {text_column({.head = "from", .unit = "µs"}, blame_limit_text),

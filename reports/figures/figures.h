@@ -105,7 +105,7 @@ std::string figures_text(const Figures& figures, const Group& group, const TextS
 
 // ---- The stalls that made samples late.
 
-/// Do all repetitions say who was late?
+/// Do all repetitions attribute their late samples?
 bool has_blame(const CaseSummary& summary);
 
 /// The longest of all repetitions, at most so many, the longest first. @param cases  each

@@ -71,7 +71,7 @@ std::string cases_table(const PageCases& page, const Comparison& comparison,
         cells.back() = Table::Cell::markup(drawing(told->effect, scale));
       cells.insert(cells.begin(),
                    {Table::Cell::marked(verdict, verdict),
-                    found == known.end() ? Table::Cell(without_parts(one.name, page.common))
+                    found == known.end() ? Table::Cell(shorten_name(one.name, page.common))
                                          : Table::Cell::markup(case_link(*found->second))});
       cells.emplace_back(i == 0 ? one.note : "");
       table.add_line(std::move(cells));

@@ -77,7 +77,7 @@ PageCases page_cases(std::span<const ResultFile> files, std::size_t max) {
   std::vector<std::string> names;
   for (const PageCase& one : page.cases) names.push_back(one.name);
   page.common = common_parts(names);
-  for (PageCase& one : page.cases) one.label = without_parts(one.name, page.common);
+  for (PageCase& one : page.cases) one.label = shorten_name(one.name, page.common);
   return page;
 }
 

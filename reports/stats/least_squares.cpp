@@ -173,7 +173,7 @@ LeastSquares least_squares(std::span<const Observation> observations) {
   return result;
 }
 
-ToldValues::ToldValues(std::span<const Observation> observations) {
+IdentifiableTerms::IdentifiableTerms(std::span<const Observation> observations) {
   std::vector<double> largest;
   for (const Observation& one : observations) {
     largest.resize(one.terms.size());
@@ -184,7 +184,7 @@ ToldValues::ToldValues(std::span<const Observation> observations) {
     if (largest[i] > 0) seen_.push_back({i, largest[i]});
   for (const Observation& one : observations) {
     if (basis_.size() == seen_.size()) return;
-    if (tells(one.terms)) continue;
+    if (contains(one.terms)) continue;
     std::vector<double> next = beyond(one.terms);
     const double length = length_of(next);
     for (double& x : next) x /= length;
@@ -192,7 +192,7 @@ ToldValues::ToldValues(std::span<const Observation> observations) {
   }
 }
 
-bool ToldValues::tells(std::span<const double> terms) const {
+bool IdentifiableTerms::contains(std::span<const double> terms) const {
   double squares = 0;
   std::size_t told = 0;
   for (const auto& [i, scale] : seen_) {
@@ -206,7 +206,7 @@ bool ToldValues::tells(std::span<const double> terms) const {
 }
 
 /// What of the terms, scaled, is not in the space.
-std::vector<double> ToldValues::beyond(std::span<const double> terms) const {
+std::vector<double> IdentifiableTerms::beyond(std::span<const double> terms) const {
   std::vector<double> rest;
   rest.reserve(seen_.size());
   for (const auto& [i, scale] : seen_) rest.push_back(i < terms.size() ? terms[i] / scale : 0);

@@ -33,11 +33,11 @@ LeastSquares least_squares(std::span<const Observation> observations);
 
 /// Which values observations tell: sums of multiples of what was observed. Such a value is known
 /// even where some of its coefficients are not known one by one.
-class ToldValues {
+class IdentifiableTerms {
  public:
-  explicit ToldValues(std::span<const Observation> observations);
+  explicit IdentifiableTerms(std::span<const Observation> observations);
 
-  bool tells(std::span<const double> terms) const;
+  bool contains(std::span<const double> terms) const;
 
  private:
   std::vector<double> beyond(std::span<const double> terms) const;

@@ -88,7 +88,7 @@ bool chosen(const Group& group, const Defaults& defaults, const std::string& key
 
 }  // namespace
 
-bool told_with_ends(std::string_view key) {
+bool shown_with_environment(std::string_view key) {
   constexpr std::string_view kPeer = "peer_";
   if (key.starts_with(kPeer)) key.remove_prefix(kPeer.size());
   return key == "device" || key == "port_num" || key == "gid_index";
@@ -135,7 +135,8 @@ Common common_of(const Group& group, const Defaults* defaults) {
   Common common{.settings = {}, .facts = shared_facts(group)};
   for (const auto& [key, value] : group.constant.items()) {
     if (value.is_null() || value == "auto") continue;  // nobody chose, and nothing is known
-    if (defaults == nullptr || (!told_with_ends(key) && chosen(group, *defaults, key, value)))
+    if (defaults == nullptr ||
+        (!shown_with_environment(key) && chosen(group, *defaults, key, value)))
       common.settings.push_back(fact_text(key, value));
   }
   return common;

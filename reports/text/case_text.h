@@ -35,7 +35,7 @@ std::string latency_title(const Group& group);
 std::string kind_of(const Group& group);
 
 /// Do the lines of both ends say what the axis came to?
-bool told_with_ends(std::string_view key);
+bool shown_with_environment(std::string_view key);
 
 /// What all cases of a group, which may be joined, have in common, in words.
 struct Common {

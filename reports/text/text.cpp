@@ -222,7 +222,7 @@ std::vector<std::string> common_parts(std::span<const std::string> names) {
   return common;
 }
 
-std::string without_parts(const std::string& name, std::span<const std::string> parts) {
+std::string shorten_name(const std::string& name, std::span<const std::string> parts) {
   std::vector<std::string> own = name_parts(name);
   std::erase_if(own, [&](const std::string& part) { return std::ranges::count(parts, part) > 0; });
   return fmt::format("{}", fmt::join(own, "/"));

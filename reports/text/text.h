@@ -72,7 +72,7 @@ std::string dim(std::string_view text, const TextStyle& style);
 std::vector<std::string> common_parts(std::span<const std::string> names);
 
 /// The name without these parts.
-std::string without_parts(const std::string& name, std::span<const std::string> parts);
+std::string shorten_name(const std::string& name, std::span<const std::string> parts);
 
 /// A name in lines that fit, broken after a slash where it is too long for one; ends in '\n'.
 std::string name_lines(const std::string& name, std::size_t width);

@@ -132,7 +132,7 @@ std::string heading(const TopologyModel& model, const Defaults& known, bool all,
   std::vector<std::string> keys;
   bool defaults = false;
   for (const auto& [key, value] : model.setting.items()) {
-    if (value == "auto" || key == "transport" || (!all && told_with_ends(key))) continue;
+    if (value == "auto" || key == "transport" || (!all && shown_with_environment(key))) continue;
     if (!all && known.has_among_ranks(key, value))
       defaults = true;
     else

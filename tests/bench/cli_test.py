@@ -315,14 +315,14 @@ class BadInput(unittest.TestCase):
                      says="--size is given more than once: give it once, with its values in a list: --size A,B")
         self.refused("topo", "ring", "--ranks", "2", "--traffic", "pairs", "--traffic", "alltoall", says="--traffic A,B")
         for arguments, says in (
-                (("write_lat", "--depth", "64"), "--depth has no meaning for what is to be measured: it has for send_bw, "),
+                (("write_lat", "--depth", "64"), "--depth does not apply to any selected test: it applies to send_bw, "),
                 (("write_lat", "write_bw", "--rate", "1000"), "write_load"),
-                (("send_bw", "--loss-timeout", "1s"), "it has for send_lat, send_imm_lat, write_lat, write_imm_lat, atomic_write_lat, mcast_lat\n"),
+                (("send_bw", "--loss-timeout", "1s"), "it applies to send_lat, send_imm_lat, write_lat, write_imm_lat, atomic_write_lat, mcast_lat\n"),
                 (("send_lat", "--loss-timeout", "1s"), "as the other options are: see `rdmameter run --help loss-timeout`"),
-                (("tcp_lat", "--transport", "ud"), "--transport has no meaning")):
+                (("tcp_lat", "--transport", "ud"), "--transport does not apply")):
             self.refused("run", "--loopback", "--dry-run", *arguments, says=says)
         self.refused("topo", "ring", "--ranks", "2", "--traffic", "alltoall", "--opcode", "write",
-                     says="--opcode has no meaning")
+                     says="--opcode does not apply")
         self.assertEqual(run("run", "--loopback", "--dry-run", "write_lat", "write_bw", "--depth", "64").returncode, 0)
         for words in (["--port", "1"], ["--token-file", "x"]):
             self.refused("run", "--loopback", "write_lat", *words, says="with --loopback or --device null there is no HOST")

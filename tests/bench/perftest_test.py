@@ -172,7 +172,7 @@ class Status(unittest.TestCase):
             bound.bind(("127.0.0.1", 0))
             result = perftest("ib_write_lat", "-p", str(bound.getsockname()[1]), "127.0.0.1")
         self.assertEqual(result.returncode, FAILED, result)
-        self.assertRegex(result.stderr, "no verbs device|^Couldn't connect to 127.0.0.1:.*\n.*\n.*\nrdmameter: nobody listens on .*: "
+        self.assertRegex(result.stderr, "no verbs device|^Couldn't connect to 127.0.0.1:.*\n.*\n.*\nrdmameter: no server is listening on .*: "
                                         "start the same command there first, without a host\n$")
 
     def test_is_1_for_a_refused_option_a_wrong_value_and_an_unknown_option(self):

@@ -718,7 +718,7 @@ class Signals(rdmameter.Test):
     def test_fewer_signals_that_were_asked_for_are_skipped_with_the_reason(self):
         self.play("efa")
         self.assertRegex(self.skipped("send_bw", "--transport", "ud", "--size", "64", "--signal-every", "4"),
-                         "--signal-every 4: soft0/1 takes no request that asks for no completion; use --signal-every 1")
+                         "--signal-every 4: soft0/1 does not support unsignaled requests; use --signal-every 1")
 
 
 @rdmameter.on(rdmameter.SOFTWARE)

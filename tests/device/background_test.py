@@ -106,7 +106,7 @@ class Places(rdmameter.Test):
         for text, why in (("", "names no test"), ("write_bv", "write_bw"), ("*_bw", "one test"), ("reg_mr", "no traffic"),
                           ("write_bw --size", "needs a value"), ("write_bw --size 1,2", "one value"),
                           ("write_bw --duration 3", "as long as the case"), ("write_bw --sise 3", "did you mean 'size'"),
-                          ("write_bw 64", "neither an axis"), ("write_lat --depth 4", "no meaning"),
+                          ("write_bw 64", "neither an axis"), ("write_lat --depth 4", "does not apply"),
                           ("write_bw --size 1 --size 2", "twice"), ("read_bw --transport uc", "uc"),
                           ("send_load --rate sweep", "one rate")):
             with self.subTest(text):

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""`--blame on`: who was late.
+"""`--blame on`: late samples by cause.
 
 By hand, with some hundred stops of each end; and with 33 stops of each end and delays of the path between two devices:
 RDMAMETER_BLAME_SECONDS=60 tools/software-device tests/device/blame_test.py build/rdmameter -k Stopped
@@ -97,7 +97,7 @@ class Stopped(rdmameter.Test):
             self.assertGreaterEqual(blame["stalls"][0]["duration_ns"], LATE_S * 1e9)
             self.assertLess(abs(blame["stalls"][0]["monotonic_ns"] - time.monotonic_ns()), 60e9)
             shown = subprocess.run([rdmameter.program, "show", path], capture_output=True, text=True, check=True).stdout
-            self.assertRegex(shown, r"by who was late(.|\n)*longest stalls(.|\n)* at 20")
+            self.assertRegex(shown, r"late samples by cause(.|\n)*longest stalls(.|\n)* at 20")
 
     def test_in_an_open_loop_requests_that_fell_due_during_a_stop_inherit_its_cause(self):
         """At 2000 per second, 60 of 120 that fall due during a stop are late: of each stop more than one."""

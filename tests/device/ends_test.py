@@ -31,10 +31,10 @@ class Servers(rdmameter.Test):
     def test_where_nobody_listens_it_waits_and_says_what_to_start(self):
         port = rdmameter.free_port()
         done = self.run_program(f"localhost:{port}", "write_lat", status=rdmameter.FAILED)
-        self.assertRegex(done.stderr, f"nobody listens on localhost:{port} .*start `rdmameter serve --bind localhost "
+        self.assertRegex(done.stderr, f"no server is listening on localhost:{port} .*start `rdmameter serve --bind localhost "
                                       f"--port {port}`")
         self.assertGreater(done.seconds, 2)
-        self.assertIn("nobody listens", done.rows[0]["error_message"])
+        self.assertIn("no server is listening", done.rows[0]["error_message"])
 
     def test_a_server_that_comes_late_is_found(self):
         port = str(rdmameter.free_port())

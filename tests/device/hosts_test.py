@@ -21,7 +21,7 @@ class Hosts(rdmameter.Test):
         return [f"127.0.0.1:{self.serve().port}" for _ in range(number)]
 
     def nobody(self):
-        """A place where nobody listens as long as the test lasts."""
+        """A place where no server is listening as long as the test lasts."""
         taken = socket.socket()
         self.addCleanup(taken.close)
         taken.bind(("127.0.0.1", 0))

@@ -73,7 +73,7 @@ class KilledServer(rdmameter.Test):
                 # A client that has not yet connected looks out for a server for 5 s.
                 self.assertLess(rdmameter.fair_time() - killed, 6 + 3 * rdmameter.SLOW)
                 self.assertEqual(done.status, rdmameter.FAILED, done)
-                self.assertRegex(done.stderr, "closed the connection|broke|nobody listens")
+                self.assertRegex(done.stderr, "closed the connection|broke|no server is listening")
                 self.assertEqual(len(done.rows), 3)
                 self.assertIn("error_message", done.rows[-1])
                 self.assert_valid(done.path)

@@ -114,7 +114,7 @@ class Places(wire.Test):
         done = self.run_program(self.at, "send_lat", status=rdmameter.FAILED)
         self.assertGreater(time.monotonic() - began, wire.PLACE_TIMEOUT - 5)
         self.assertLess(rdmameter.fair_time() - fairly, wire.PLACE_TIMEOUT + 3 * rdmameter.SLOW)
-        self.assert_failed_clearly(done, "refused: \"another client is served here already.*try again later")
+        self.assert_failed_clearly(done, "refused: \"the server is busy: another client is served here already.*try again later")
         self.assertEqual(refused.hear()["type"], "failed")
         holding.close()
         self.assert_nothing_left()

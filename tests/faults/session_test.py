@@ -102,7 +102,7 @@ class OneDies(Sessions):
         self.assert_nothing_left()
 
 
-class LastWords(Sessions):
+class ChildStderr(Sessions):
     KEPT, CAPACITY = 4096, 1 << 16
 
     def crash_saying(self, *said):

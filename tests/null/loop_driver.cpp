@@ -52,7 +52,7 @@ TestCase mix_of_sends() {
 int draw_due_times(std::uint64_t requests) {
   TestCase test_case = null_case(Opcode::send, Pattern::open_loop);
   test_case.iterations = requests;
-  Offered offered(test_case, 1);
+  OpenLoopSchedule offered(test_case, 1);
   const bool drawn = run(offered.loop(), fixed_clock().counter, requests) != 0;
   std::printf("%llu\n", static_cast<unsigned long long>(requests));
   return drawn ? 0 : 1;

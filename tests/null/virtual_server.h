@@ -144,7 +144,7 @@ struct VirtualRun {
 
   TestCase test_case;
   std::vector<std::uint64_t> gaps_ns;
-  Offered offered;
+  OpenLoopSchedule offered;
   std::vector<MixList> lists;
   std::vector<SendList*> mix_send;
   std::vector<ibv_send_wr> wrs;

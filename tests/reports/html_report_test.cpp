@@ -639,12 +639,12 @@ TEST(LateByCause, HasTheLateSamplesOfAllRepetitions) {
 TEST(HtmlReport, NamesStallsWithTheirTimeWhereLateSamplesAreBlamed) {
   const std::vector<ResultFile> files = {sample_file({blamed_row()})};
   const std::string page = own_page(files);
-  EXPECT_TRUE(has(page, "<caption>Late samples, by who was late, of all repetitions</caption>"));
+  EXPECT_TRUE(has(page, "<caption>Late samples by cause, of all repetitions</caption>"));
   EXPECT_TRUE(has(page,
                   "<td>2027-01-15T08:00:00.000000019Z<td class=number>4990.0"
                   "<td class=number>0.000000123"));
   const std::vector<ResultFile> others = {sample_file({latency_row("rc", 64, 0, 1, 2100)})};
-  EXPECT_FALSE(has(own_page(others), "by who was late, of all repetitions"));
+  EXPECT_FALSE(has(own_page(others), "by cause, of all repetitions"));
 }
 
 TEST(HtmlReport, FoldsAwayWhatIsBeyondAHundredCases) {

@@ -87,7 +87,7 @@ const tests = {
     assert.ok((await page.textContent("#numbers")).includes("rate within SLO"));
   },
 
-  async "draws late samples by who was late"(page) {
+  async "draws late samples by cause"(page) {
     await page.goto(urlOf("blame.html"));
     await shown(page, "late-samples");
     const legend = await page.$$eval("#late-samples .legend button", (buttons) => buttons.map((button) => button.textContent));

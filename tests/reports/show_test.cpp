@@ -581,12 +581,12 @@ TEST(TidyCsv, HasColumnsForThePartsOfAMix) {
 TEST(Show, LateSamplesAreToldByCauseWithTheTimeOfTheLongestStalls) {
   const std::string text =
       show_result(sample_file({blamed_row()}), {.histogram = false, .style = kPlain});
-  EXPECT_THAT(text, HasSubstr("late samples, by who was late"));
+  EXPECT_THAT(text, HasSubstr("late samples by cause"));
   EXPECT_THAT(text, ContainsRegex("case +from +late +local +peer +path +undecided"));
   EXPECT_THAT(text, ContainsRegex("send_lat rc +20 +2 +1 +0 +0 +1\n"));
   EXPECT_THAT(text, HasSubstr("4990.0 µs at 2027-01-15T08:00:00.000000019Z (monotonic 0.0000"));
   EXPECT_THAT(show_result(sample_file({latency_row("rc", 64, 0, 1, 2100)}), {.style = kPlain}),
-              Not(HasSubstr("who was late")));
+              Not(HasSubstr("late samples by cause")));
 }
 
 /// The bars' characters of a drawing: what stands right of the vertical axis.

@@ -131,7 +131,7 @@ std::string why_not_reached(const std::string& addresses) {
 
 TEST(JoinedRanks, NameOneThatCannotBeReachedWithEachOfItsAddressesAndWhatToDo) {
   const auto refused = [](const std::string& address) {
-    return "nobody listens on " + address +
+    return "no server is listening on " + address +
            ":1 (Connection refused): has that rank ended, or another machine this address? ";
   };
   EXPECT_EQ(why_not_reached(R"("127.0.0.2", "127.0.0.3")"),

@@ -30,9 +30,8 @@ extern constexpr Shape kHypercube{
     .description = "a QP to each rank whose number differs in one bit",
     .why_not = [](const ShapeArguments&, Rank ranks) -> std::string {
       if (std::has_single_bit(ranks)) return {};
-      return fmt::format(
-          "a hypercube has a power of two of ranks, and {} is none: use --ranks {} or {}", ranks,
-          std::bit_floor(ranks), std::bit_ceil(ranks));
+      return fmt::format("a hypercube needs a power of two of ranks, not {}: use --ranks {} or {}",
+                         ranks, std::bit_floor(ranks), std::bit_ceil(ranks));
     },
     .make =
         [](const ShapeArguments&, Rank ranks) {

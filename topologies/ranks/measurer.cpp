@@ -90,7 +90,7 @@ std::string combined_samples(const std::string& a, const std::string& b) {
 }
 
 /// Measures the time from its making, or from the last lap, on.
-class Laps {
+class LapTimer {
  public:
   std::uint64_t lap_ns() {
     const auto now = Clock::now();
@@ -164,7 +164,7 @@ class RankMeasurer final : public TopologyMeasurer {
   const RanksChoice choice_;
   LoneChoice lone_{choice_.on_choice};
   CpuClaims claims_;
-  OpenDevices devices_{{.files = FileMemory::devices, .still_wanted = [this] {
+  OpenDevices devices_{{.files = FileMemory::devices, .cancel_check = [this] {
                           if (interrupt_.requested()) throw Interrupted("interrupted");
                         }}};
   std::uint64_t seed_ = 0, cases_ = 0;
@@ -273,7 +273,7 @@ struct RankMeasurer::Part {
   std::unique_ptr<Node> node;
   std::unique_ptr<CmEdges> cm;  ///< of iWARP
   RankResult result;
-  Laps laps;
+  LapTimer laps;
   Placement placement;
 };
 

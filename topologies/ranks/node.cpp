@@ -113,7 +113,7 @@ void Node::create_memory() {
   const Areas at = areas();
   fill_message(bytes, pattern_, rank_);
   std::memset(bytes + at.credited, 0, at.buffers - at.credited);
-  Looks looks{device_.memory.still_wanted};
+  Looks looks{device_.memory.cancel_check};
   in_parts(memory_size() - at.buffers, looks, [&](std::size_t offset, std::size_t length) {
     std::memset(bytes + at.buffers + offset, kEmptied, length);
   });

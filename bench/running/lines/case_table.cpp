@@ -58,7 +58,7 @@ CaseTable::CaseTable(std::size_t name_width, std::size_t width,
 std::string CaseTable::add(const Row& row) {
   const auto at = cases_.try_emplace(row.family_index).first;
   Case& one = at->second;
-  one.name = printable(without_parts(row.name, told_));
+  one.name = printable(shorten_name(row.name, told_));
   one.repetitions = row.repetitions;
   one.bandwidth = row.bandwidth.has_value();
   one.kind = one.bandwidth ? "bandwidth" : latency_name(*row.latency);
@@ -76,7 +76,7 @@ std::string CaseTable::add_failed(const Row& row) {
   const auto at = cases_.find(row.family_index);
   if (at == cases_.end()) {
     if (row.repetitions > 1)
-      cases_[row.family_index] = {.name = printable(without_parts(row.name, told_)),
+      cases_[row.family_index] = {.name = printable(shorten_name(row.name, told_)),
                                   .ended = 1,
                                   .repetitions = row.repetitions};
     return "";

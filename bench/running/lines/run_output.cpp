@@ -61,7 +61,7 @@ RunOutput::RunOutput(const std::string& output, const nlohmann::ordered_json& co
   for (const PlannedCase& planned : cases) names.push_back(planned.name);
   if (framed_) common_ = common_parts(names);
   for (const std::string& name : names)
-    name_width_ = std::max(name_width_, std::min(without_parts(name, common_).size(), kWidestName));
+    name_width_ = std::max(name_width_, std::min(shorten_name(name, common_).size(), kWidestName));
   if (!framed_) return;
   tell_text(run_header(context, common_, stderr_width()));
   table_.emplace(name_width_, terminal_style().width, line_rate_gbps(context), common_);
@@ -121,7 +121,7 @@ std::string RunOutput::told_line(const Row& row) const {
   if (!terminal_style().narrow) return row_line(row, name_width_) + "\n";
   constexpr std::size_t kNarrow = 36;
   const std::size_t width = terminal_style().width;
-  const std::string name = printable(without_parts(row.name, common_));
+  const std::string name = printable(shorten_name(row.name, common_));
   const std::string before = pad_right(name, name_width_) + "  ";
   if (text_width(before) + kNarrow <= width) return wrap(before, row_text(row), width);
   return name_lines(name, width) + wrap("    ", row_text(row), width);

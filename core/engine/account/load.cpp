@@ -155,7 +155,7 @@ std::uint64_t load_bytes(const TestCase& test_case) {
   return sizeof(OpenLoop) + each * gap_count(test_case) + parts * sizeof(PartSamples);
 }
 
-Offered::Offered(const TestCase& test_case, std::uint64_t seed)
+OpenLoopSchedule::OpenLoopSchedule(const TestCase& test_case, std::uint64_t seed)
     : warmup_(test_case.warmup),
       gaps_ns_(draw_gaps_ns(test_case, seed)),
       loop_(std::make_unique<OpenLoop>()) {
@@ -172,7 +172,7 @@ Offered::Offered(const TestCase& test_case, std::uint64_t seed)
 }
 
 /// The loop keeps no count of what fell due: the draws say it.
-std::vector<LoadPart> Offered::parts_of_load() const {
+std::vector<LoadPart> OpenLoopSchedule::parts_of_load() const {
   std::vector<LoadPart> parts(mix_.size());
   if (parts.empty()) return parts;
   const std::vector<std::uint64_t> due = count_parts(drawn_, mix_.size(), warmup_, loop_->due);
@@ -192,7 +192,7 @@ std::vector<LoadPart> Offered::parts_of_load() const {
   return parts;
 }
 
-LoadData Offered::result() const {
+LoadData OpenLoopSchedule::result() const {
   LoadData data;
   data.due = loop_->due;
   data.window_ns = loop_->window_ns;

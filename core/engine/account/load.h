@@ -45,10 +45,10 @@ std::uint64_t load_bytes(const TestCase& test_case);
 LoadData sum_of_loads(std::span<const LoadData> loads);
 
 /// Owns what one run of an open loop reads and writes.
-class Offered {
+class OpenLoopSchedule {
  public:
-  Offered(const TestCase& test_case, std::uint64_t seed);
-  Offered(Offered&&) = delete;  // the loop's state points into it
+  OpenLoopSchedule(const TestCase& test_case, std::uint64_t seed);
+  OpenLoopSchedule(OpenLoopSchedule&&) = delete;  // the loop's state points into it
 
   OpenLoop& loop() { return *loop_; }
   /// Once the loop has ended.

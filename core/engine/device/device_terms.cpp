@@ -85,8 +85,8 @@ TestCase with_known_signals(TestCase test_case, const DeviceLimits& limits,
   if (limits.unsignaled || every == 1) return test_case;
   if (!test_case.queues.signal_by_default)
     throw Unsupported(fmt::format(
-        "--signal-every {}: {} takes no request that asks for no completion; use --signal-every 1",
-        every, where));
+        "--signal-every {}: {} does not support unsignaled requests; use --signal-every 1", every,
+        where));
   every = 1;
   return test_case;
 }

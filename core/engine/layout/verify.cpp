@@ -167,8 +167,8 @@ PayloadPattern pattern_of(const TestCase& test_case, std::uint64_t case_seed, Ro
 }
 
 void fill_source(std::span<std::byte> bytes, const Area& area, const PayloadPattern& pattern,
-                 const StillWanted& still_wanted) {
-  Looks looks{still_wanted};
+                 const CancelCheck& cancel_check) {
+  Looks looks{cancel_check};
   const Message message{area.payload_bytes};
   for (std::uint64_t qp = 0; qp < area.qps; ++qp) {
     for (std::uint64_t slot = 0; slot < area.slots; ++slot) {
@@ -185,8 +185,8 @@ void fill_source(std::span<std::byte> bytes, const Area& area, const PayloadPatt
   }
 }
 
-void poison_target(std::span<std::byte> bytes, const StillWanted& still_wanted) {
-  Looks looks{still_wanted};
+void poison_target(std::span<std::byte> bytes, const CancelCheck& cancel_check) {
+  Looks looks{cancel_check};
   in_parts(bytes.size(), looks, [&](std::size_t offset, std::size_t length) {
     std::ranges::fill(bytes.subspan(offset, length), kPoison);
   });
@@ -194,8 +194,8 @@ void poison_target(std::span<std::byte> bytes, const StillWanted& still_wanted) 
 
 Verdict check_target(std::span<const std::byte> bytes, const Area& area,
                      const PayloadPattern& pattern, Skip skip, std::uint64_t min_slots,
-                     const StillWanted& still_wanted) {
-  Looks looks{still_wanted};
+                     const CancelCheck& cancel_check) {
+  Looks looks{cancel_check};
   Verdict verdict;
   const Message message{area.payload_bytes};
   for (std::uint64_t qp = 0; qp < area.qps; ++qp) {
@@ -234,7 +234,7 @@ Verdict check_words(std::span<const std::byte> bytes, const Area& area, Opcode o
     verdict.checked_bytes += sizeof word;
     sum += word;
     if (opcode == Opcode::cmp_swap && word >= chain)
-      blame(verdict, "a value that nobody swapped in", qp, 0);
+      blame(verdict, "a value that no compare-and-swap wrote", qp, 0);
   }
   if (opcode == Opcode::fetch_add && sum != total)
     blame(verdict, fmt::format("{} additions made, {} counted,", total, sum), 0, 0);

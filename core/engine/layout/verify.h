@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Checking payloads: sources are filled with a pattern, targets with a poison that the pattern must
 // have replaced, and nothing else. Both happen off the measured path, before and after the traffic,
-// and throw what their StillWanted throws.
+// and throw what their CancelCheck throws.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/base/still_wanted.h"
+#include "core/base/cancel_check.h"
 #include "core/engine/layout/layout.h"
 #include "core/test_case/test_case.h"
 
@@ -46,10 +46,10 @@ PayloadPattern pattern_of(const TestCase& test_case, std::uint64_t case_seed, Ro
 
 /// Fills every slot's payload with its pattern.
 void fill_source(std::span<std::byte> bytes, const Area& area, const PayloadPattern& pattern,
-                 const StillWanted& still_wanted = {});
+                 const CancelCheck& cancel_check = {});
 
 /// Fills all of the area with poison.
-void poison_target(std::span<std::byte> bytes, const StillWanted& still_wanted = {});
+void poison_target(std::span<std::byte> bytes, const CancelCheck& cancel_check = {});
 
 /// Bytes of a payload that carry a number instead of the pattern, and are not compared.
 struct Skip {
@@ -62,7 +62,7 @@ struct Skip {
 ///                     be untouched altogether
 Verdict check_target(std::span<const std::byte> bytes, const Area& area,
                      const PayloadPattern& pattern, Skip skip, std::uint64_t min_slots,
-                     const StillWanted& still_wanted = {});
+                     const CancelCheck& cancel_check = {});
 
 /// Checks the words that atomics worked on: each was 0 at first.
 /// @param total  additions or swaps that were made, over all QPs

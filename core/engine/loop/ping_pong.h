@@ -290,8 +290,8 @@ template <class P>
 /// Writes the number that the next ping will have if none is lost into the next pong, once nothing
 /// reads that any more. @return that number
 template <class By>
-[[gnu::always_inline]] inline std::uint8_t foresee(const SendList& list,
-                                                   std::uint8_t number) noexcept {
+[[gnu::always_inline]] inline std::uint8_t preset_next_number(const SendList& list,
+                                                              std::uint8_t number) noexcept {
   By::put(*list.next, ++number);
   return number;
 }
@@ -306,13 +306,13 @@ LoopResult ping_pong_responder(LoopState& loop_state, const LoopPlan&,
                                [[maybe_unused]] const typename P::Clock& clock,
                                const StopFlag& stop, LoopTally& tally) noexcept {
   SendList* list = loop_state.lanes[0].send;
-  constexpr bool kForesees = By::kReceives && Lossy;
+  constexpr bool kPresetsNumber = By::kReceives && Lossy;
   std::uint64_t answered = 0;
   Waits waits;
   LoopResult end;
   ibv_wc wc;
   // What is in the next pong; more than a number: nothing.
-  [[maybe_unused]] std::uint32_t foreseen = 256;
+  [[maybe_unused]] std::uint32_t preset = 256;
   // When a watched loop looked at the clock last.
   [[maybe_unused]] std::uint64_t last = kWatched<By> ? clock.now() : 0;
   const auto watched = [&](auto& cq, const auto& poll) {
@@ -335,11 +335,11 @@ LoopResult ping_pong_responder(LoopState& loop_state, const LoopPlan&,
         break;
       }
       ring = receive_of(wc).ring;
-      if constexpr (kForesees) {
+      if constexpr (kPresetsNumber) {
         number = By::number(wc);
-        if (number != foreseen) [[unlikely]]
+        if (number != preset) [[unlikely]]
           By::put(*list, number);
-        foreseen = 256;
+        preset = 256;
       }
     } else {
       Lane& lane = *list->lane;
@@ -378,7 +378,7 @@ LoopResult ping_pong_responder(LoopState& loop_state, const LoopPlan&,
         end = no_completion(waits.polled, wc);
         break;
       }
-      if constexpr (kForesees) foreseen = foresee<By>(*list, number);
+      if constexpr (kPresetsNumber) preset = preset_next_number<By>(*list, number);
     }
     list = list->next;
   }

@@ -66,8 +66,7 @@ void* map_huge(std::size_t bytes, unsigned shift) {
   const std::string pages = shift == kHuge1GShift ? "1 GiB" : "2 MiB";
   if (!unused)
     throw Unsupported(fmt::format(
-        "huge pages of {}: this machine has none of that size (--memory host, huge and huge1g are "
-        "the sizes known)",
+        "this machine has no huge pages of {}; --memory accepts host, huge (2 MiB), huge1g (1 GiB)",
         pages));
   throw Unsupported(fmt::format(
       "huge pages of {0}: {1} needed, {2} free; reserve them with `echo {1} > {3}/nr_hugepages`",
@@ -103,7 +102,7 @@ Buffer::Buffer(std::size_t size_bytes, std::optional<int> numa_node, const std::
   }
   data_ = {static_cast<std::byte*>(pages.data), Unmap{pages.size_bytes}};
   if (numa_node) prefer_node(data_.get(), pages.size_bytes, *numa_node);
-  Looks looks{terms.still_wanted};
+  Looks looks{terms.cancel_check};
   in_parts(pages.size_bytes, looks, [&](std::size_t offset, std::size_t length) {
     std::memset(data_.get() + offset, 0, length);
   });

@@ -13,7 +13,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/base/still_wanted.h"
+#include "core/base/cancel_check.h"
 #include "core/verbs/handles.h"
 #include "core/verbs/memory/gpu_memory.h"
 #include "core/verbs/memory/memory_file.h"
@@ -24,7 +24,7 @@ namespace rdmameter {
 struct MemoryTerms {
   FileMemory files = FileMemory::none;
   bool gpus = false;  ///< may a GPU be opened?
-  StillWanted still_wanted = {};
+  CancelCheck cancel_check = {};
 };
 
 /// The page that memory of this kind consists of; of device memory and files: the CPU's.
@@ -39,7 +39,7 @@ class Buffer {
   /// @param kind       as TestCase::memory, but for the device's
   /// @throws Unsupported  there are not so many huge pages: how to reserve them
   /// @throws VerbsError   no memory
-  /// @throws as map_file(), make_dmabuf() and `terms.still_wanted`
+  /// @throws as map_file(), make_dmabuf() and `terms.cancel_check`
   Buffer(std::size_t size_bytes, std::optional<int> numa_node, const std::string& kind = {},
          const MemoryTerms& terms = {});
 

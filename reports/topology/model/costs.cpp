@@ -41,7 +41,7 @@ double spread_of(const LeastSquares& fit, std::size_t points) {
 
 CostFit::CostFit(std::span<const FitPoint> points)
     : squares_(least_squares(observations_of(points))),
-      told_(observations_of(points)),
+      identifiable_(observations_of(points)),
       spread_(spread_of(squares_, points.size())),
       points_(points.size()),
       rows_(rows_of(points)),
@@ -97,12 +97,12 @@ void CostFit::leave_out_max_ranks(std::span<const FitPoint> points) {
       left_out[{point.graph, point.kind, point.observation.terms}].push_back(
           point.observation.value);
   const LeastSquares fit = least_squares(observations_of(fewer));
-  const ToldValues told(observations_of(fewer));
+  const IdentifiableTerms identifiable(observations_of(fewer));
   for (auto& [of, values] : left_out) {
     const auto& [graph, kind, terms] = of;
     const double measured = median(std::move(values));
     std::optional<double>& largest = errors_.try_emplace({graph, kind}, 0.0).first->second;
-    if (!told.tells(terms))
+    if (!identifiable.contains(terms))
       largest.reset();
     else if (largest)
       largest = std::max(*largest, std::abs(value_of(fit, terms) / measured - 1));
@@ -138,7 +138,7 @@ CostFit::OfKind CostFit::costs_of(PairKind kind) const {
     std::vector<double> terms(3 * kHostKinds);
     terms[sort * kHostKinds + static_cast<std::size_t>(kind)] = 1;
     if (sort < 2) terms[2 * kHostKinds + static_cast<std::size_t>(kind)] = bytes;
-    return tells(terms) ? std::optional(value(terms)) : std::nullopt;
+    return contains(terms) ? std::optional(value(terms)) : std::nullopt;
   };
   const auto for_no_bytes = [&](std::size_t sort) {
     const auto value = cost(sort, 0);

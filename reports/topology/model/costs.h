@@ -52,7 +52,7 @@ class CostFit {
 
   double value(std::span<const double> terms) const;
   /// Do the points tell such a value? They may where they do not tell each coefficient of it.
-  bool tells(std::span<const double> terms) const { return told_.tells(terms); }
+  bool contains(std::span<const double> terms) const { return identifiable_.contains(terms); }
   double spread() const { return spread_; }  ///< of a point about the fit, relative, one sigma
 
   /// Where 95 of 100 rows that are measured later have such a value: Student's t of the relative
@@ -87,7 +87,7 @@ class CostFit {
   double leverage(std::span<const double> terms) const;
 
   LeastSquares squares_;
-  ToldValues told_;
+  IdentifiableTerms identifiable_;
   double spread_;
   std::size_t points_, rows_;
   /// By graph and kind; nothing: not told by fewer ranks.

@@ -236,7 +236,7 @@ PredictedLatency by_hops(const CostFit& fit, const std::string& graph, const Pre
   PredictedLatency latency;
   const std::vector<double> mean = CostFit::terms(prediction.figures.hops_mean, bytes);
   const std::vector<double> farthest = CostFit::terms(real(prediction.figures.hops_max), bytes);
-  if (!fit.tells(mean) || !fit.tells(farthest)) return latency;
+  if (!fit.contains(mean) || !fit.contains(farthest)) return latency;
   latency.mean_ns = fit.value(mean);
   latency.farthest_ns = fit.value(farthest);
   latency.mean_interval_ns = fit.interval(mean, graph);
@@ -247,13 +247,13 @@ PredictedLatency of_kind(const CostFit& fit, const std::string& graph, std::size
                          const PairsOfKind& pairs, double bytes) {
   PredictedLatency latency;
   const std::vector<double> mean = CostFit::terms(pairs.mean, bytes);
-  if (pairs.routes.empty() || !fit.tells(mean)) return latency;
+  if (pairs.routes.empty() || !fit.contains(mean)) return latency;
   latency.mean_ns = fit.value(mean);
   latency.mean_interval_ns = fit.interval(mean, graph, kind);
   std::vector<double> farthest;
   for (const RouteKinds& route : pairs.routes) {
     const std::vector<double> terms = CostFit::terms(route, bytes);
-    if (!fit.tells(terms)) return latency;
+    if (!fit.contains(terms)) return latency;
     if (farthest.empty() || fit.value(terms) > fit.value(farthest)) farthest = terms;
   }
   latency.farthest_ns = fit.value(farthest);

@@ -118,7 +118,7 @@ TEST_F(MappedMemory, OfHugePagesWantsTheSwitchAndTheLength) {
 }
 
 /// Wanted only for so many looks.
-StillWanted wanted_for(int& looks) {
+CancelCheck wanted_for(int& looks) {
   return [&looks] {
     if (--looks < 0) throw Interrupted("interrupted");
   };
@@ -126,7 +126,7 @@ StillWanted wanted_for(int& looks) {
 
 TEST(StillWantedMemory, IsNotTouchedToItsEndOnceItIsUnwanted) {
   int looks = 1;
-  EXPECT_THROW(Buffer(3 * kBytesPerLook, std::nullopt, {}, {.still_wanted = wanted_for(looks)}),
+  EXPECT_THROW(Buffer(3 * kBytesPerLook, std::nullopt, {}, {.cancel_check = wanted_for(looks)}),
                Interrupted);
 }
 

@@ -97,7 +97,7 @@ TEST(Loopback, OfLocalhostBothAddressesAreTried) {
   EXPECT_THAT(addresses_of("no.such.host.invalid"), ::testing::IsEmpty());
 }
 
-/// A port on which nobody listens.
+/// A port on which no server is listening.
 std::uint16_t free_port() {
   return Listener({"127.0.0.1", 0}).port();
 }
@@ -271,7 +271,8 @@ TEST(ConnectTo, NamesTheRemedyWhereNobodyListens) {
     connect_to({"127.0.0.1", port}, Deadline::in(120ms), interrupt);
     FAIL() << "connected to nobody";
   } catch (const MeasurementError& error) {
-    EXPECT_THAT(error.what(), StartsWith(fmt::format("nobody listens on 127.0.0.1:{} (", port)));
+    EXPECT_THAT(error.what(),
+                StartsWith(fmt::format("no server is listening on 127.0.0.1:{} (", port)));
     EXPECT_THAT(error.what(),
                 HasSubstr(fmt::format("start `rdmameter serve --bind 127.0.0.1 --port {}`", port)));
   }

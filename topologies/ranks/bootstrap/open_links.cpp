@@ -257,7 +257,7 @@ std::vector<Address> LinkOpener::ways_to(const Card& card) const {
   return ways;
 }
 
-/// @param refused_until  so long it is tried again where nobody listens
+/// @param refused_until  how long to retry where no server is listening
 Connection LinkOpener::connect(const Card& card, Rank rank, Deadline refused_until,
                                const InterruptSource& interrupt) const {
   std::vector<Address> ways = ways_to(card);

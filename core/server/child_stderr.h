@@ -11,12 +11,12 @@
 
 namespace rdmameter {
 
-class LastWords {
+class ChildStderr {
  public:
   static constexpr std::size_t kKeptBytes = 4096;
 
   /// @throws VerbsError  there is no descriptor or memory for a pipe
-  LastWords();
+  ChildStderr();
 
   /// To be the process's stderr. Whoever writes to it does not wait: what finds no room (64 KiB) is
   /// lost.

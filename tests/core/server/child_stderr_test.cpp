@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/server/last_words.h"
+#include "core/server/child_stderr.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -12,12 +12,12 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-ssize_t say(const LastWords& words, const std::string& text) {
+ssize_t say(const ChildStderr& words, const std::string& text) {
   return write(words.writable(), text.data(), text.size());
 }
 
-TEST(LastWords, AreTheLinesThatWereWritten) {
-  LastWords words;
+TEST(ChildStderr, AreTheLinesThatWereWritten) {
+  ChildStderr words;
   say(words, "one\n\ntw");
   words.take();
   say(words, "o\n\x1b no newline");
@@ -25,13 +25,13 @@ TEST(LastWords, AreTheLinesThatWereWritten) {
   EXPECT_THAT(words.lines(), ElementsAre("one", "two", "\x1b no newline"));
 }
 
-TEST(LastWords, OfNothingAreNone) {
-  LastWords words;
+TEST(ChildStderr, OfNothingAreNone) {
+  ChildStderr words;
   EXPECT_THAT(words.lines(), IsEmpty()) << "and nobody waits for some";
 }
 
-TEST(LastWords, AreTheLastOfMuch) {
-  LastWords words;
+TEST(ChildStderr, AreTheLastOfMuch) {
+  ChildStderr words;
   for (int i = 0; i < 100; ++i) {
     ASSERT_EQ(say(words, std::string(9999, 'x') + "\n"), 10000);
     words.take();
@@ -39,12 +39,12 @@ TEST(LastWords, AreTheLastOfMuch) {
   say(words, "the last");
   const std::vector<std::string> lines = words.lines();
   ASSERT_EQ(lines.size(), 2U);
-  EXPECT_EQ(lines[0], std::string(LastWords::kKeptBytes - 9, 'x'));
+  EXPECT_EQ(lines[0], std::string(ChildStderr::kKeptBytes - 9, 'x'));
   EXPECT_EQ(lines[1], "the last");
 }
 
-TEST(LastWords, KeepNobodyWaitingWhoWritesMoreThanThereIsRoomFor) {
-  LastWords words;
+TEST(ChildStderr, KeepNobodyWaitingWhoWritesMoreThanThereIsRoomFor) {
+  ChildStderr words;
   while (say(words, std::string(4096, 'x')) > 0) {
   }
   EXPECT_EQ(errno, EAGAIN);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/server/last_words.h"
+#include "core/server/child_stderr.h"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -18,7 +18,7 @@ constexpr std::size_t kCapacityBytes = 64 * 1024;
 
 }  // namespace
 
-LastWords::LastWords() {
+ChildStderr::ChildStderr() {
   std::array<int, 2> ends{};
   if (pipe2(ends.data(), O_CLOEXEC | O_NONBLOCK) != 0) throw_not_started("pipe2", errno);
   readable_ = Descriptor{ends[0]};
@@ -26,7 +26,7 @@ LastWords::LastWords() {
   kept_.reserve(2 * kKeptBytes);  // take() allocates nothing
 }
 
-void LastWords::take() noexcept {
+void ChildStderr::take() noexcept {
   std::array<char, kKeptBytes> bytes;
   for (std::size_t taken = 0; taken < kCapacityBytes;) {
     const ssize_t more = read(readable_.get(), bytes.data(), bytes.size());
@@ -37,7 +37,7 @@ void LastWords::take() noexcept {
   }
 }
 
-std::vector<std::string> LastWords::lines() {
+std::vector<std::string> ChildStderr::lines() {
   take();
   std::vector<std::string> lines;
   for (std::size_t at = 0; at < kept_.size();) {

@@ -11,7 +11,7 @@ namespace rdmameter {
 
 /// Returns where the work under way is still wanted, else throws why not (Interrupted, or that the
 /// peer has gone). Empty: it always is.
-using StillWanted = std::function<void()>;
+using CancelCheck = std::function<void()>;
 
 /// Bytes worked on between two looks: some milliseconds, on a slow emulated machine a tenth of a
 /// second. Whole words, whole pages.
@@ -20,18 +20,18 @@ inline constexpr std::size_t kBytesPerLook = 16 << 20;
 /// Looks each time that so many bytes have been worked on.
 class Looks {
  public:
-  explicit Looks(const StillWanted& still_wanted) : still_wanted_(still_wanted) {}
+  explicit Looks(const CancelCheck& cancel_check) : cancel_check_(cancel_check) {}
 
-  /// So many more bytes are done. @throws what the StillWanted throws
+  /// So many more bytes are done. @throws what the CancelCheck throws
   void after(std::size_t bytes) {
     since_ += bytes;
     if (since_ < kBytesPerLook) return;
     since_ = 0;
-    if (still_wanted_) still_wanted_();
+    if (cancel_check_) cancel_check_();
   }
 
  private:
-  const StillWanted& still_wanted_;
+  const CancelCheck& cancel_check_;
   std::size_t since_ = 0;
 };
 
