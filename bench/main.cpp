@@ -175,7 +175,7 @@ ExitStatus run_program(std::vector<std::string> arguments) {
 /// program has failed.
 ExitStatus end_of_stdout(ExitStatus status) {
   if (flush_print() || print_error() == EPIPE) return status;
-  if (print_error() == EINTR) return ExitStatus::interrupted;  // a pipe that nobody read
+  if (print_error() == EINTR) return ExitStatus::interrupted;  // a pipe without a reader
   tell("rdmameter: stdout cannot be written: {}\n", std::strerror(print_error()));
   return ExitStatus::failed;
 }

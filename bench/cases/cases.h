@@ -65,7 +65,7 @@ std::vector<PlannedCase> at_each_background(
     std::span<const PlannedCase> cases,
     std::span<const std::shared_ptr<const Background>> backgrounds);
 
-/// An axis that no case has would change nothing, and whoever gave it would not know.
+/// An axis that no case has would silently change nothing.
 /// @throws UsageError  naming it and what has it
 void refuse_unused(std::span<const GivenAxis> given, std::span<const PlannedCase> cases);
 

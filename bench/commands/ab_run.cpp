@@ -152,7 +152,7 @@ class BlockMeasurement {
     }
   }
 
-  /// @throws MeasurementError  a side has measured nothing at all: nobody is there to measure with
+  /// @throws MeasurementError  a side has measured nothing at all: its peer is missing
   void check_sides() const {
     for (const std::size_t side : {0U, 1U})
       if (!measured_[side])

@@ -233,8 +233,8 @@ class ErrorRecorder final : public RunListener {
   std::string error_;
 };
 
-/// Rank 0 says why the run cannot go on, and ends it. Where it does not, it is the one that is
-/// gone, and whoever has waited for it does so.
+/// Rank 0 says why the run cannot go on, and ends it. Where it does not, rank 0 itself is gone, and
+/// a rank that waited for it says so.
 ExitStatus end_for_rank_zero(Ranks& ranks, const std::string& why,
                              const InterruptSource& interrupt) {
   if (wait_for(-1, 0, Deadline::in(kForRankZero), interrupt) == Waited::deadline)
@@ -273,7 +273,7 @@ void print_predictions(const TopoOptions& options, const nlohmann::ordered_json&
                                .style = terminal_style()}));
 }
 
-/// What needs no other process: cases that are skipped whoever measures, or simulated.
+/// What needs no other process: cases that are skipped on any device, or simulated.
 /// @param more  of context.rdmameter
 ExitStatus run_here(const TopoOptions& options, const std::vector<PlannedCase>& cases,
                     Measurer& measurer, const Invocation& invocation,
@@ -447,8 +447,8 @@ ExitStatus topo(const TopoOptions& typed, const Invocation& invocation) {
   }
   if (simulated) return simulate_here(options, cases, network, invocation);
   if (nothing_to_measure(cases)) {
-    FailedMeasurer nobody(nullptr);
-    return run_here(options, cases, nobody, invocation);
+    FailedMeasurer no_measurer(nullptr);
+    return run_here(options, cases, no_measurer, invocation);
   }
   check_writable(options.output);  // before a launcher adds a page of its own about the failure
   return launch_ranks(*options.ranks, invocation.arguments, invocation.interrupt);

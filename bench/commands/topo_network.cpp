@@ -51,7 +51,7 @@ std::string rate_value(double ns_per_byte) {
   return fmt::format("{}Mb/s", std::min<std::int64_t>(mbps, 10'000'000));
 }
 
-/// Adds what the file tells of a kind of path and nobody has typed.
+/// Adds the file's costs of a kind of path that were not typed.
 void add_path(const PathCost& cost, const std::string& prefix, Parts& parts) {
   if (cost.delay_ns) parts.emplace(prefix + "delay", delay_value(*cost.delay_ns));
   if (cost.relay_delay_ns) parts.emplace(prefix + "relay", delay_value(*cost.relay_delay_ns));
@@ -111,8 +111,8 @@ std::uint64_t count_at(const Parts& parts, const char* key, std::uint64_t otherw
   return found == parts.end() ? otherwise : parse_count(found->second).value_or(otherwise);
 }
 
-/// Takes from the file what nobody has typed: how many ranks a host has, and what paths within a
-/// host and between hosts cost.
+/// Takes from the file what was not typed: how many ranks a host has, and what paths within a host
+/// and between hosts cost.
 void fill_parts(const std::string& file, const PathCosts& costs, std::uint64_t ranks,
                 Parts& parts) {
   const PathCost &within = costs.of_kind[PairKind::same_host],

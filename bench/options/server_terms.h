@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a server gives its clients where nobody says otherwise, for each command that is one.
+// The default limits of what a server gives its clients, for each command that is a server.
 #pragma once
 
 #include <cstdint>

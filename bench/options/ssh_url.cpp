@@ -15,8 +15,8 @@
 namespace rdmameter {
 namespace {
 
-/// Nothing asks for a password where nobody may be, nothing waits long, and nothing that a
-/// configuration file asks for besides can keep the server from being started.
+/// ssh never asks for a password, does not wait long, and starts the server whatever else a
+/// configuration file asks for.
 constexpr std::string_view kSshOptions[]{
     "-T", "-x", "-a", "-oBatchMode=yes", "-oConnectTimeout=20", "-oClearAllForwardings=yes"};
 

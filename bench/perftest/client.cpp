@@ -149,7 +149,7 @@ RunTarget target_of(const PerftestPlan& plan, InterruptSource& interrupt,
   return target;
 }
 
-/// Where nobody answers, perftest's own lines come first: scripts know the failure by them.
+/// Where no server answers, perftest's own lines come first: scripts know the failure by them.
 std::unique_ptr<Measurer> connect_and_open(const PerftestPlan& plan,
                                            std::span<const PlannedCase> cases,
                                            const ClockChoice& clock, InterruptSource& interrupt,

@@ -49,7 +49,7 @@ PerftestConnection perftest_connection(const ConnectedCase& connected, bool serv
   if (test_case.over_tcp() || test_case.threads * test_case.peers != 1) return connection;
   connection.local = connected.local.forward.endpoint_of(test_case.qps);
   connection.remote = connected.remote.forward.endpoint_of(test_case.qps);
-  if (test_case.multicast())  // whoever receives chooses it
+  if (test_case.multicast())  // the receiver chooses it
     connection.group = group_gid((server ? connected.local : connected.remote).forward.group);
   return connection;
 }

@@ -9,8 +9,8 @@
 
 namespace rdmameter {
 
-/// Which of them may be given up: those that nobody asked for. Of inline data as much stays as the
-/// device takes.
+/// Which settings may be given up: those that were not asked for. Of inline data as much stays as
+/// the device takes.
 struct OptionalSettings {
   bool inline_bytes = false, extended_api = false;
 };

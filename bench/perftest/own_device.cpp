@@ -68,7 +68,7 @@ void bind_to_source(PerftestPlan& plan) {
         plan.axes.push_back({find_axis("gid-index"), {std::to_string(gid.index)}});
         return;
       }
-    } catch (const std::exception&) {  // another one may do; whoever opens it says what is wrong
+    } catch (const std::exception&) {  // another one may do; reported when it is opened
     }
   tell_note("--bind_source_ip: no GID has that address: -R takes the device's own choice");
 }
@@ -87,7 +87,7 @@ std::string perftest_transport(const nlohmann::ordered_json& environment) {
       default:  // a library's enum, which grows
         return "Unknown";
     }
-  } catch (const std::exception&) {  // it has gone: whoever measures says so
+  } catch (const std::exception&) {  // it has gone: reported when it is measured
     return "Unknown";
   }
 }

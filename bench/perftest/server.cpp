@@ -290,7 +290,7 @@ class FailureLog {
   std::atomic<bool> gone_ = false;
   const bool notes_ = notes_wanted();
   std::mutex mutex_;
-  std::string client_;  ///< whom the server serves; empty: nobody has come
+  std::string client_;  ///< the client that is served; empty: none has come
   std::vector<std::pair<std::string, std::string>> waiting_;
 };
 

@@ -544,7 +544,7 @@ void Translation::choose_output() {
                         tool_.bandwidth ? "bandwidth or message_rate" : "latency");
 }
 
-/// Where perftest has none, it says so, but where nobody wants one.
+/// Where perftest has none, it says so, unless none is wanted.
 void Translation::choose_peak() {
   if (!tool_.bandwidth || has("noPeak")) return;
   const bool receives = tool_.operation == ToolOperation::send || has("write_with_imm");

@@ -35,7 +35,7 @@ class RemoteServer {
   ~RemoteServer();
 
   const Address& address() const noexcept { return address_; }
-  /// That it accepts, and nobody else has.
+  /// The token that the server accepts, and no other process has.
   const std::string& token() const noexcept { return token_; }
 
  private:

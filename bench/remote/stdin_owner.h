@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A server that belongs to whoever holds the other end of its stdin: `serve --token-stdin`, as ssh
-// starts it.
+// A server that belongs to the process at the other end of its stdin: `serve --token-stdin`, as
+// ssh starts it.
 #pragma once
 
 #include <chrono>

@@ -14,8 +14,8 @@
 namespace rdmameter {
 
 /// What every result of this program tells of itself and of this machine: Google Benchmark's keys,
-/// the command, an id of its own, and the defaults: what each axis is where nobody chooses, of
-/// latencies all, of other kinds of tests what differs.
+/// the command, an id of its own, and each axis's default (of latencies all, of other kinds of
+/// tests those that differ).
 ContextParts own_context(const std::string& command_line);
 
 /// Google Benchmark's keys as its own reporter writes them, with --benchmark_context, and ours.

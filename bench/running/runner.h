@@ -24,8 +24,8 @@ namespace rdmameter {
 class RunListener {
  public:
   virtual ~RunListener() = default;
-  /// A repetition begins. @param done  repetitions before it, of `all`; cases, where nobody knows
-  ///                                   how many repetitions there will be
+  /// A repetition begins. @param done  repetitions before it, of `all`; cases, where the
+  ///                                   number of repetitions is not known
   virtual void begin(const std::string& name, std::uint64_t done, std::uint64_t all) = 0;
   /// One repetition ended (or a case was skipped). The row must be safe when this returns.
   virtual void row(const Row& row) = 0;

@@ -42,8 +42,8 @@ void raise_on_signals(InterruptSource& interrupt) {
   // program.
   sigaction(SIGPIPE, &action, nullptr);
   sigaction(SIGXFSZ, &action, nullptr);
-  // Whoever starts us may ignore the ends of its children, which is inherited; then waitpid() would
-  // not learn how ours ended, and their numbers would be others' at once.
+  // An ignored SIGCHLD is inherited from the parent process. waitpid() would then not learn how our
+  // children ended, and the kernel could reuse their pids at once.
   action.sa_handler = SIG_DFL;
   sigaction(SIGCHLD, &action, nullptr);
 }

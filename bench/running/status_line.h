@@ -22,7 +22,7 @@ inline constexpr double kLogPause_s = 60;
 /// "0:12", "1:02:03"
 std::string clock_text(double seconds);
 
-/// Is stderr a terminal that somebody looks at? Progress is shown nowhere else.
+/// Is stderr a terminal that shows progress: not a dumb one, and not in CI?
 bool stderr_is_interactive();
 
 }  // namespace rdmameter

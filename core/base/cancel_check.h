@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Filling and checking gigabytes takes seconds. Such work looks now and then whether anybody still
-// waits for it.
+// Filling and checking gigabytes takes seconds. Such work checks now and then whether its result
+// is still wanted.
 #pragma once
 
 #include <algorithm>

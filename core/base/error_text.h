@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one place where what a library throws gets words of ours. Whoever shows, logs or sends why
+// The one place that gives a library's exceptions texts of ours. Code that shows, logs or sends why
 // something failed asks here, not what() (tests/style/json_access_test.py).
 #pragma once
 

@@ -144,7 +144,7 @@ class Input {
       const ssize_t got =
           pread(file_, text.data() + done, bytes - done, static_cast<off_t>(from + done));
       if (got < 0) fail_errno();
-      if (got == 0) break;  // somebody has cut the file
+      if (got == 0) break;  // the file was truncated meanwhile
       done += static_cast<std::size_t>(got);
     }
     text.resize(done);
@@ -179,8 +179,8 @@ class Input {
     }
   }
 
-  /// Its end may only mean that nobody has begun to write. A pipe without a name (a shell's
-  /// process substitution) has had its writer.
+  /// Its end may only mean that no writer has begun yet. A pipe without a name (a shell's process
+  /// substitution) has had its writer.
   bool awaits_writer() const {
     struct statfs system {};
     return S_ISFIFO(status_.st_mode) && fstatfs(file_, &system) == 0 &&

@@ -15,12 +15,12 @@ struct InputRules {
   std::size_t max_bytes = 0;   ///< what is larger is refused,
   bool beginning = false;      ///< or cut there
   std::size_t last_lines = 0;  ///< of a regular file so many alone, its end; 0: all
-  bool secret = false;         ///< nobody but this user (and root) may read or write the file
+  bool secret = false;         ///< only this user (and root) may read or write the file
   std::chrono::milliseconds for_writer = std::chrono::seconds(30);  ///< see read_input()
 };
 
-/// The bytes of a file. Of a FIFO whose other end nobody has opened, a writer is awaited for
-/// `for_writer`; one that is there may take any time, and an interrupt ends the wait.
+/// The bytes of a file. Where no writer has opened a FIFO yet, one is awaited for `for_writer`; a
+/// writer that is there may take any time. An interrupt ends the wait.
 /// @throws UsageError   it cannot be read, is too large, or is a secret that others can reach; the
 ///                      text names the file and the remedy
 /// @throws Interrupted  a signal came while waiting

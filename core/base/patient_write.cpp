@@ -18,7 +18,7 @@ std::atomic<int> ending{-1};  // poll() leaves out what is negative
 /// What has taken nothing in its last wait. Each further text would have another one.
 std::atomic<int> given_up{-1};
 
-/// May a write() to it wait for somebody?
+/// May a write() to it block until a reader reads?
 bool may_wait(int file) {
   struct stat status {};
   return fstat(file, &status) == 0 &&

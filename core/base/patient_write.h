@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writing to what may take nothing for ever (a pipe that nobody reads, a stopped terminal), and
-// other waits of commands, so that SIGTERM and Ctrl-C end them. A session's waits are in
-// core/wire/wait.h.
+// Writing to what may take nothing for ever (a pipe without a reader, a stopped terminal), and
+// other waits of commands, so that SIGTERM and Ctrl-C end them. A session's waits
+// are in core/wire/wait.h.
 #pragma once
 
 #include <chrono>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Text that somebody else wrote (a peer, a file), made harmless for the people who read it.
-// Harmful are: control characters (C0, DEL, C1), marks and overrides of writing direction, line and
-// paragraph separators, and what is not UTF-8.
+// Text of foreign origin (a peer, a file), made harmless for the people who read it. Harmful are:
+// control characters (C0, DEL, C1), marks and overrides of writing direction, line and paragraph
+// separators, and what is not UTF-8.
 #pragma once
 
 #include <cstddef>

@@ -18,7 +18,7 @@ enum class StopReason : std::uint32_t {
 };
 
 /// Written by the session's thread or a signal handler, read by the measuring thread. It has a
-/// cache line of its own so that nobody else's write disturbs a spinning reader.
+/// cache line of its own so that no other write disturbs a spinning reader.
 struct alignas(64) StopFlag {
   std::atomic<std::uint32_t> word{0};
   static_assert(std::atomic<std::uint32_t>::is_always_lock_free, "set from a signal handler");

@@ -47,7 +47,7 @@ struct ExaminedDevice {
 
 struct Examination {
   KernelTrees trees;
-  std::optional<DeviceAccess> access;   ///< nothing: nobody has tried
+  std::optional<DeviceAccess> access;   ///< nothing: not tried
   std::vector<ExaminedDevice> devices;  ///< sorted by name
   std::vector<Finding> findings;        ///< problems first
   std::vector<std::string> unknown;     ///< checks for which the kernel shows nothing

@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// What sysfs says of a GUID that nobody has set.
+/// The text in sysfs of a GUID that was not set.
 constexpr std::string_view kNoGuid = "0000:0000:0000:0000";
 
 bool check_access(Examination& examination) {
@@ -253,7 +253,7 @@ bool check_objects(Examination& examination) {
                                    "more fails",
                                    device.name, object.used, object.most, object.type),
                        "`rdma resource show` counts them, `rdma resource show qp` names the "
-                       "processes that hold them: end those that nobody needs");
+                       "processes that hold them: end those that are not needed");
     }
   return known;
 }

@@ -25,7 +25,7 @@ void print(fmt::format_string<Values...> format, Values&&... values) {
 bool flush_print() noexcept;
 
 /// Why something did not arrive [errno value]; 0: all has. EPIPE: its reader has
-/// gone. EINTR: everything must end, and nobody reads.
+/// gone. EINTR: the program must end, and the stream is not read.
 int print_error() noexcept;
 
 }  // namespace rdmameter

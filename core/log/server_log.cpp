@@ -39,7 +39,7 @@ std::string time_text(ServerLog::Clock::time_point when) {
 }
 
 /// No signal of the process ends up in the thread that may be waiting in a write; and SIGXFSZ,
-/// which comes to whoever writes past RLIMIT_FSIZE, ends nothing.
+/// which a write past RLIMIT_FSIZE raises, ends nothing.
 class WithoutSignals {
  public:
   WithoutSignals() {
@@ -96,7 +96,7 @@ void ServerLog::State::add_notes(std::vector<std::string> notes) {
 
 std::string ServerLog::State::lost_line() const {
   return fmt::format("{} {} line{} lost: {}\n", time_text(now()), lost, lost == 1 ? "" : "s",
-                     error == 0 ? "nobody read the log" : std::strerror(error));
+                     error == 0 ? "the log was not read" : std::strerror(error));
 }
 
 /// Writes the text whole, for as long as that takes.
@@ -110,7 +110,7 @@ int ServerLog::State::put(std::string_view text) {
     if (written > 0) {
       left.remove_prefix(static_cast<std::size_t>(written));
       torn = !left.empty();
-    } else if (written < 0 && errno == EAGAIN) {  // whoever shares it has made it non-blocking
+    } else if (written < 0 && errno == EAGAIN) {  // another process made it non-blocking
       pollfd stream{.fd = fd, .events = POLLOUT, .revents = 0};
       poll(&stream, 1, kPollMs);
     } else if (written == 0 || errno != EINTR) {

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The log of a resident server: what strangers do must not stop, end or fill anything by way of it.
+// The log of a resident server. Strangers must not be able to stop, end or fill
+// anything through it.
 //
-// Lines go into a bounded queue, and one thread of its own writes them. Nothing else is safe where
-// nobody reads: O_NONBLOCK belongs to the open file description, which the shell, the launcher and
-// their other children share, and would break their writes. poll() before a short write() leaves a
-// gap in which another writer of a shared pipe takes the room, and says nothing about a terminal
-// that ^S has stopped or a file on a network that hangs. So
-// writing may block forever, and only the log's thread writes.
+// Lines go into a bounded queue, and one thread of its own writes them. Nothing else is safe
+// without a reader: O_NONBLOCK belongs to the open file description, which the shell, the launcher
+// and their other children share, and would break their writes. poll() before a short write()
+// leaves a gap in which another writer of a shared pipe takes the room, and says nothing about a
+// terminal that ^S has stopped or a file on a network that hangs. So writing may block forever, and
+// only the log's thread writes.
 #pragma once
 
 #include <chrono>

@@ -20,7 +20,7 @@ void tell_text(std::string_view text) noexcept {
     taker->told(text);
     return;
   }
-  const int before = errno;  // told in the middle of a failure, of which somebody may want to know
+  const int before = errno;  // the caller may still need the errno of its failure
   write_patiently(STDERR_FILENO, text);
   errno = before;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the program says to people on stderr. Telling cannot fail: where stderr is closed, full or
-// read by nobody any more, the text is lost and nothing else changes, no exit status either. So it
-// is the only way in which the program writes to stderr (tests/style/architecture_test.py).
+// without a reader, the text is lost and nothing else changes, no exit status either. So it is the
+// only way in which the program writes to stderr (tests/style/architecture_test.py).
 #pragma once
 
 #include <fmt/format.h>

@@ -74,7 +74,7 @@ class FieldWriter {
   void coded(const char* key, const auto& value, const auto& text, const auto&) {
     constant(key, text(value));
   }
-  /// A text of any bytes, for whoever makes it printable.
+  /// A text of any bytes; its reader must make it printable.
   void any_text(const char* key, const std::string& value) { constant(key, value); }
   /// What other functions write and read, as JSON.
   void embedded(const char* key, const auto& value, const auto& to_json, const auto&) {
@@ -90,7 +90,7 @@ class FieldWriter {
     json_[key] = value;
   }
   void derived(const char* key, const auto& make) { (*this)(key, make()); }
-  /// What is large: whoever reads metrics alone goes without.
+  /// Large data: not read where only metrics are wanted.
   void bulk(const char* key, const auto& value, const FieldRule& rule = {}) {
     (*this)(key, value, rule);
   }

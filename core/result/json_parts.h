@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where in a JSON text do the parts of a value stand? Looks at quotes and brackets alone: whoever
-// wants a part parses it.
+// Where in a JSON text do the parts of a value stand? Looks at quotes and brackets alone: the
+// caller parses the part that it wants.
 #pragma once
 
 #include <cstddef>

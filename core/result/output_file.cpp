@@ -24,7 +24,7 @@ namespace rdmameter {
 namespace {
 
 /// Past RLIMIT_FSIZE write() raises SIGXFSZ, whose default is death, before it returns EFBIG. While
-/// this lives, the signal stays away from the calling thread, whoever handles it otherwise.
+/// this lives, the signal is blocked in the calling thread, whatever its handler.
 class WithoutFileSizeSignal {
  public:
   WithoutFileSizeSignal() {

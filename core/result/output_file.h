@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writing a file that a user named: never through a link that somebody may have planted, and never
-// so that an older file is lost before the new one is whole.
+// Writing a file that a user named: never through a link that an attacker may have planted, and
+// never so that an older file is lost before the new one is whole.
 #pragma once
 
 #include <sys/types.h>
@@ -40,11 +40,11 @@ void check_writable(const std::string& output, const char* option = "-o");
 int open_output_stream(const std::string& path);
 
 /// Writes all of `text`, at `offset` or (null) where the stream stands.
-/// @return 0 or the errno value; EINTR: everything must end, and nobody reads the stream
+/// @return 0 or the errno value; EINTR: the program must end, and the stream is not read
 int write_all(int file, std::string_view text, const std::uint64_t* offset = nullptr);
 
-/// A file in the making, in the folder where it is to stand, under a name that nobody can foretell.
-/// Unless it was put in its place, it goes with the object.
+/// A file in the making, in its final folder, under an unpredictable name. Unless it was put in its
+/// place, it is removed with the object.
 class NewFile {
  public:
   /// @param mode  of the file that it replaces; nothing: what the umask leaves

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reading a result file that anybody may have written.
+// Reading a result file of any origin: its content is not trusted.
 #include "core/result/result_reader.h"
 
 #include <fmt/core.h>

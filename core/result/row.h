@@ -45,7 +45,7 @@ struct BandwidthData {
   std::uint64_t window_ns = 0;
   enum class CountedBy { initiator, receiver };
   CountedBy counted_by = CountedBy::initiator;
-  bool injected = false;      ///< plain UC write: nobody knows what arrived
+  bool injected = false;      ///< plain UC write: what arrived is not known
   bool short_window = false;  ///< `window_ns` is its messages' part of the whole traffic
   std::uint64_t traffic_messages = 0, traffic_ns = 0;  ///< all of it, first post to last completion
   std::optional<std::uint64_t> sent, received;         ///< whole traffic, where the receiver counts

@@ -13,8 +13,8 @@ namespace {
 
 /// The server itself: streams, listener, events, libraries' own.
 constexpr rlim_t kOfServer = 32;
-/// Connections that nobody looks after, and those that have proved nothing: socket, its duplicate,
-/// the event of its place.
+/// Connections that wait, and those that have proved nothing: socket, its duplicate, the event
+/// of its place.
 constexpr rlim_t kOfStrangers = WaitingRoom::kMaxWaiting + 3 * WaitingRoom::kMaxPlaces;
 /// The event of a client's place, and the connection to its session's process, which has a limit of
 /// its own, and that one's stderr; and while it is started, the client's socket and five more.

@@ -14,7 +14,7 @@ namespace rdmameter {
 enum class Sandboxing : std::uint8_t {
   off,
   on,        ///< as far as the kernel can
-  required,  ///< without Landlock or a filter of system calls nobody is served
+  required,  ///< without Landlock or a filter of system calls no client is served
 };
 
 struct SandboxOptions {

@@ -233,7 +233,7 @@ std::uint32_t Server::State::clients() const {
 
 void Server::State::end_all() {
   interrupt_all_.raise();
-  for (Client& client : clients_) client.thread.join();  // nobody else adds or takes any
+  for (Client& client : clients_) client.thread.join();  // no other thread adds or removes any
   clients_.clear();
 }
 

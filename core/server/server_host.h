@@ -39,8 +39,8 @@ struct ResponderShared {
   ClockChoice clock;
   std::string token;  ///< empty: none is wanted
   ClientLog log;
-  ShowListener on_row;             ///< empty: nobody looks
-  ConnectedListener on_connected;  ///< empty: nobody looks
+  ShowListener on_row;             ///< empty: no listener
+  ConnectedListener on_connected;  ///< empty: no listener
   Account account;                 ///< of the cases that run now
   std::mutex cases;  ///< of what follows; both change as one, or two that begin at once miss it
   std::uint32_t cases_running = 0;

@@ -52,7 +52,7 @@ struct SessionStart {
   SandboxOptions sandbox;
   std::optional<OwnEnd> own;  ///< see serve_session()
   bool gpus = false;
-  bool shown = false;       ///< does anybody look at connected cases and rows?
+  bool shown = false;       ///< has the server a listener for connected cases and rows?
   pid_t server = getpid();  ///< the session's parent
 };
 

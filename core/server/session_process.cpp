@@ -55,8 +55,8 @@ std::string remedy_of_start(int error) {
   }
 }
 
-/// What of the server's environment a session gets, by how names begin. The rest is nobody's
-/// business there: the server's user may have put secrets into it.
+/// The variables of the server's environment that a session gets, by how their names begin. A
+/// session must not see the rest: the server's user may have put secrets into it.
 constexpr std::string_view kKeptVariables[]{
     "RDMAMETER_",                      // this program's own; the token has been removed
     "LD_",         "QEMU_",            // where libraries are found, also by an emulator
@@ -215,7 +215,7 @@ std::string serve_process(Channel& pipe, const SessionStart& start, SessionProce
   return {};
 }
 
-/// Of an end that nobody meant; empty: all is well.
+/// Describes an unexpected end; empty: all is well.
 /// @param sent  the signal that it was sent last; 0: none
 std::string bad_end(int status, int sent) {
   if (WIFSIGNALED(status)) {

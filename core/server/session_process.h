@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A session in a process of its own: what its client makes it do, or crash, touches nobody else.
+// A session in a process of its own: nothing that its client makes it do, a crash included,
+// affects another session.
 #pragma once
 
 #include "core/server/server_host.h"
@@ -8,7 +9,7 @@
 
 namespace rdmameter {
 
-/// The argument with which this program is such a process; nobody types it.
+/// The argument with which this program is such a process; not for users.
 inline constexpr const char* kSessionArgument = "session";
 
 /// From SIGTERM to SIGKILL, and how long the end of a killed process is awaited.
@@ -28,7 +29,7 @@ void run_session_process(Channel client, const SessionStart& start, ServerHost& 
 [[noreturn]] void throw_not_started(const char* what, int error);
 
 /// The process itself: serves the client on kClientDescriptor.
-/// @throws UsageError  nobody started it as a session's process
+/// @throws UsageError  it was not started as a session's process
 void serve_inherited_session(const InterruptSource& interrupt);
 
 }  // namespace rdmameter

@@ -45,7 +45,7 @@ void EndChoice::require_joinable(const EndPorts& here, const EndPorts& there, Tr
                                  Channel& channel) {
   const PortPair alone{choose_port(here, transport), choose_port(there, transport)};
   if (alone.mine == nullptr || alone.theirs == nullptr) return;
-  // A GID that the user has named keeps the ends apart: whoever connects says so.
+  // A GID that the user has named keeps the ends apart: reported when they connect.
   const bool gid_is_fixed = here.fixed.gid_index != kAuto || there.fixed.gid_index != kAuto;
   if (gid_is_fixed && kind_name(*alone.mine) == kind_name(*alone.theirs)) return;
   const std::string why =

@@ -24,7 +24,8 @@ class EndChoice {
 
   /// The case with a device and a port at each end that the user has not fixed. Each list of ports
   /// is asked for once in a session, so that all cases have one choice. It is as it was where an
-  /// end has no port that can be used, or tells of none: whoever opens the device says why.
+  /// end has no port that can be used, or tells of none: the reason is reported when the
+  /// device is opened.
   /// @param channel  a session in which the responder waits for a message
   /// @throws Unsupported  the ends cannot be joined; names the pair of ports that could
   /// @throws MeasurementError, Interrupted  as messages do

@@ -36,9 +36,9 @@ nlohmann::json expect(Channel& channel, std::string_view type, Deadline deadline
   return require_type(channel, channel.receive(deadline), type, refused);
 }
 
-/// A responder that has proved nothing refuses. Whoever has its address could say so. So the kind
-/// that it names skips no case and makes no status: the measurement has failed. (TokenError is such
-/// a failure, to which this end may add where it found its token.)
+/// A responder that has proved nothing refuses. Any process at its address could say so. So the
+/// kind that it names skips no case and makes no status: the measurement has failed. (TokenError is
+/// such a failure, to which this end may add where it found its token.)
 /// @param token  that the responder has to prove; empty: none
 [[noreturn]] void throw_unproved_refusal(const Channel& channel, const nlohmann::json& message,
                                          const std::string& token) {
@@ -72,7 +72,8 @@ void check_protocol(const Channel& channel, const Hello& hello) {
         channel.peer(), hello.version, hello.protocol, RDMAMETER_VERSION, kProtocolVersion));
 }
 
-/// Both ends have a token, or neither has. An end that may claim to need no proof could be anybody.
+/// Both ends have a token, or neither has. An end that may claim to need no proof
+/// would be unauthenticated.
 void check_token_use(const Channel& channel, const std::string& token, bool required) {
   if (required && token.empty())
     throw TokenError(
@@ -93,7 +94,7 @@ nlohmann::ordered_json greet_responder(
     Channel& channel, const std::function<std::string()>& ask_token,
     const std::function<std::optional<EndSettings>()>& choose_wanted) {
   const Hello hello{.nonce = make_nonce()};
-  const Deadline deadline = Deadline::in(kSetupTimeout);  // it may be serving somebody else first
+  const Deadline deadline = Deadline::in(kSetupTimeout);  // it may be serving another client first
   channel.send(make_message("hello", hello), deadline);
   const auto challenge = read_message<ChallengeMessage>(
       expect(channel, "challenge", deadline, [&](const nlohmann::json& refusal) {

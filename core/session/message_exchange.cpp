@@ -26,7 +26,7 @@ Outcome MessageExchange::conduct(const std::function<Outcome()>& measure) {
     return measure();
   } catch (const ChannelError& error) {
     if (error.cause == ChannelError::Cause::reset) throw_last_word();
-    throw;  // nobody is left to be told
+    throw;  // there is no peer left to tell
   } catch (const Interrupted&) {
     throw;  // the session ends, and with it all that the responder holds for us
   } catch (const std::exception&) {

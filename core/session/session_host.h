@@ -46,7 +46,7 @@ class SessionHost {
   /// Has another client's case run at any time since begin_case()?
   virtual bool case_is_shared() = 0;
   virtual void end_case() noexcept = 0;
-  /// Does anybody look at connected cases?
+  /// Is there a listener for connected cases?
   virtual bool shows_connected() const = 0;
   /// A case whose QPs are connected. @throws as show_row()
   virtual void show_connected(const ConnectedCase& connected) = 0;

@@ -117,7 +117,7 @@ struct QueueSettings {
   std::uint64_t recv_post_list = kAuto;  ///< receives per post; kAuto: see receive_list_length()
   std::uint64_t post_list = 0;           ///< WRs per doorbell
   std::uint64_t signal_every = 0;        ///< every n-th WR is signaled
-  bool signal_by_default = false;        ///< nobody has chosen signal_every; no axis
+  bool signal_by_default = false;        ///< signal_every was not specified; no axis
   /// 0: off; kDeviceMax: as much as a QP can be created with; kAuto: see wanted_inline()
   std::uint64_t inline_bytes = 0;
   std::uint64_t sge = 1;  ///< SGEs of a request at the initiator; kDeviceMax: the device's most
@@ -189,7 +189,7 @@ struct TestCase {
   std::string mix;             ///< of Opcode::mix; empty: the default. See mix_of()
   bool bidirectional = false;  ///< the responder initiates as well, on QPs of its own
   Connect connect = Connect::tcp;
-  bool connect_by_default = false;  ///< nobody has chosen connect; no axis
+  bool connect_by_default = false;  ///< connect was not specified; no axis
   std::uint64_t peers = 1;  ///< UD: QPs of the responder's that each of the initiator's sends to
   std::string group;        ///< of a multicast: its address; empty: the responder draws one
   std::uint64_t iterations = 0;   ///< measured operations; 0 where duration_ns rules
@@ -250,8 +250,8 @@ struct TestCase {
   std::uint64_t interval() const noexcept {
     return interval_ns == kAuto ? 1'000'000'000 : interval_ns;
   }
-  /// Is a latency's distribution kept interval by interval? Where somebody asks for intervals, or
-  /// reads their lines. A sweep is many short measurements.
+  /// Is a latency's distribution kept interval by interval? Where intervals, or lines of them, are
+  /// asked for. A sweep is many short measurements.
   bool latency_over_time() const noexcept {
     return (closed_loop() || open_loop()) && !over_tcp() && !sweeps() &&
            (interval_ns != kAuto || until_interrupted());

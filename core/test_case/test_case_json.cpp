@@ -131,7 +131,7 @@ void read_payload(TestCase& test_case, const nlohmann::json& wire) {
 }  // namespace
 
 nlohmann::ordered_json case_json(const TestCase& test_case, std::span<const Axis> among) {
-  // A message has a transport, and a size, also where nobody chooses it.
+  // A message has a transport, and a size, also where they were not specified.
   auto result = nlohmann::ordered_json::object();
   const auto sized = [&](const Axis& axis) {
     return axis.option == "size" && !test_case.control();

@@ -26,8 +26,8 @@ constexpr bool is_unsupported(int error_number) noexcept {
 /// @param error_number  errno value [0: the verb gave none]
 std::string failure_text(std::string_view verb, std::string_view object, int error_number);
 
-/// What to do about it; empty where nobody knows. Looks at RLIMIT_MEMLOCK and the control group of
-/// this process.
+/// What to do about it; empty where that is not known. Looks at RLIMIT_MEMLOCK and the control
+/// group of this process.
 std::string remedy(std::string_view verb, int error_number);
 
 /// @throws Unsupported  where is_unsupported()

@@ -41,7 +41,7 @@ std::optional<std::string> cpuinfo_value(const std::filesystem::path& proc, std:
   return std::nullopt;
 }
 
-/// x86 CPUs show a guest the flag "hypervisor"; elsewhere nobody says.
+/// x86 CPUs show a guest the flag "hypervisor"; elsewhere it is not known.
 std::optional<bool> is_virtualized(const std::filesystem::path& proc) {
   const std::optional<std::string> flags = cpuinfo_value(proc, "flags");
   if (!flags) return std::nullopt;

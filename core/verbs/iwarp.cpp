@@ -60,7 +60,7 @@ std::string interface_in_sysfs(const ibv_context& context) {
   for (const auto& each : std::filesystem::directory_iterator(
            fmt::format("/sys/class/infiniband/{}/device/net", ibv_get_device_name(context.device)),
            none)) {
-    if (!found.empty()) return {};  // of several nobody knows which
+    if (!found.empty()) return {};  // of several it is not known which
     found = each.path().filename();
   }
   return found;

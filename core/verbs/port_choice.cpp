@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t kMostPassedOver = 8;  ///< that a line names
 
-/// The lesser, the better. Nobody is known whom the port is to reach.
+/// The lesser, the better. For a port whose peer is not known.
 auto alone_rank(const PortFacts& port, Transport transport) {
   const Gid& best = port.gids.front();
   return std::tuple{!port.has(transport), rank_of({best, best})};
@@ -171,7 +171,7 @@ std::string not_joined_text(const PortPair& fixed, std::span<const PortFacts> al
   auto could = choose_port_pair({all_mine, mine}, {all_theirs, open}, transport);
   if (!could) could = choose_port_pair({all_mine, open}, {all_theirs, open}, transport);
   const bool two_kinds = kind_name(*fixed.mine) != kind_name(*fixed.theirs);
-  // Where no other pair could, whoever connects says which option mends the two GIDs.
+  // Where no other pair could, the error when connecting says which option mends the two GIDs.
   if (!two_kinds && !could) return {};
   const std::string why =
       two_kinds ? fmt::format("{} is {} and {} of the responder {}: they cannot be connected",

@@ -27,9 +27,9 @@ struct EndPorts {
   bool fits(const PortFacts& port) const;
 };
 
-/// For an end that asks nobody. An ACTIVE port with a GID, and of those the first one whose device
-/// has the transport and whose best GID is of an interface here, RoCE v2 before v1, no link-local
-/// address.
+/// For an end whose peer is not asked. An ACTIVE port with a GID, and of those the first one whose
+/// device has the transport and whose best GID is of an interface here, RoCE v2 before v1,
+/// no link-local address.
 /// @return  of `end.ports`; null: none can be used
 const PortFacts* choose_port(const EndPorts& end, Transport transport);
 
@@ -63,8 +63,8 @@ std::string not_joined_text(const PortPair& fixed, std::span<const PortFacts> al
 /// Takes the line of a choice.
 using ChoiceListener = std::function<void(const std::string& line)>;
 
-/// Chooses for an end that asks nobody, once for each setting: a port that changes its state later
-/// changes no choice.
+/// Chooses for an end whose peer is not asked, once for each setting: a port that changes its state
+/// later changes no choice.
 class LoneChoice {
  public:
   explicit LoneChoice(ChoiceListener listener = {}) : listener_(std::move(listener)) {}

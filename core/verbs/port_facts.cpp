@@ -102,13 +102,13 @@ std::vector<PortFacts> list_ports(std::string_view device, std::uint64_t gid_ind
     if (looked_at++ == kMostDevicesLookedAt) break;
     try {
       listed.push_back(list_device(name, gid_index, ports));
-    } catch (const std::exception&) {  // whoever opens it says why it cannot
+    } catch (const std::exception&) {  // reported when it is opened
       ports.push_back({.device = name, .gids = {}, .lacks = {}});
     }
   }
   try {
     find_lacks(listed, ports);
-  } catch (const VerbsError&) {  // no PD or CQ: whoever measures says so
+  } catch (const VerbsError&) {  // no PD or CQ: reported when it is measured
   }
   return ports;
 }

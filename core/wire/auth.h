@@ -31,8 +31,8 @@ inline constexpr std::size_t kProofChars = 64;  ///< HMAC-SHA-256 in hexadecimal
 /// line.
 std::string make_token();
 
-/// Why this text cannot be a token; empty: it can. A short one could be guessed offline by whoever
-/// records a proof, so there is a least length; what it says never repeats the text.
+/// Why this text cannot be a token; empty: it can. An attacker who records a proof could guess a
+/// short one offline, so there is a least length; what it says never repeats the text.
 std::string why_bad_token(std::string_view token);
 
 /// A random nonce. Make one per connection and never use it again.

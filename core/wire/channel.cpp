@@ -39,7 +39,7 @@ bool is_perftest(const std::array<char, kHeaderBytes>& header) noexcept {
   return digit(header[0]) && header[1] == '.' && digit(header[2]) && digit(header[3]);
 }
 
-/// What the text of a message asks of whoever parses it.
+/// What a message's text demands of its parser.
 struct Shape {
   unsigned depth = 0;            ///< of nested arrays and objects
   std::size_t parsed_bytes = 0;  ///< at most, beyond the text of strings

@@ -351,7 +351,7 @@ Listener::Listener(const Address& bind) {
   for (const SocketAddress& each : resolve(bind, AI_PASSIVE)) {
     socket_ = try_listen(each, error);
     // Only an address that is not here gives way to another: at one that is taken, clients would
-    // find somebody else.
+    // find another server.
     if (socket_ || (error != EADDRNOTAVAIL && error != EAFNOSUPPORT)) break;
   }
   if (!socket_) throw_not_bound(bind, error);
@@ -360,7 +360,7 @@ Listener::Listener(const Address& bind) {
   getsockname(socket_.get(), reinterpret_cast<sockaddr*>(&local), &bytes);
   port_ = port_of(local);
   loopback_only_ = is_loopback(local);
-  // The kernel takes 127.0.0.1 in a new network namespace, where nobody can connect to it.
+  // The kernel takes 127.0.0.1 in a new network namespace, where no client can connect to it.
   if (loopback_only_ && loopback_is_down()) throw_loopback_is_down(bind);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // TCP connections of the session: addresses, connecting, listening. Sockets are non-blocking,
-// close-on-exec and TCP_NODELAY; whoever waits does so by wait_for().
+// close-on-exec and TCP_NODELAY; every wait goes through wait_for().
 #pragma once
 
 #include <chrono>

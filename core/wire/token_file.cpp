@@ -20,7 +20,7 @@ namespace {
 
 constexpr mode_t kOthers = S_IRWXG | S_IRWXO;
 
-/// Why this folder's files are not this user's alone; empty: they are. Somebody else may have made
+/// Why this folder's files are not this user's alone; empty: they are. Another user may have made
 /// it, or a link in its place.
 std::string why_not_own(const std::string& folder) {
   struct stat status {};
@@ -40,7 +40,7 @@ std::string file_in(const std::string& folder, std::uint16_t port) {
   return fmt::format("{}/{}.token", folder, port);
 }
 
-/// Whoever reads it sees the whole token or none.
+/// A reader sees the whole token or none.
 void write_token(const std::string& path, std::string_view token) {
   NewFile file{path, S_IRUSR | S_IWUSR};
   int error = write_all(file.fd(), fmt::format("{}\n", token));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The token of a server on loopback, in a file where clients of the server's user find it by the
-// port, and nobody else can.
+// The token of a server on loopback, in a file where only clients of the server's user find it,
+// by the port.
 #pragma once
 
 #include <cstdint>

@@ -27,7 +27,7 @@ class Deadline {
   Clock::time_point when() const noexcept { return when_; }
   /// Time left; 0 once passed.
   Clock::duration remaining() const noexcept;
-  /// Time left for poll(): rounded up, so that nobody spins through the last millisecond; 0 once
+  /// Time left for poll(): rounded up, so that no caller spins through the last millisecond; 0 once
   /// passed; -1 for never. At most INT_MAX (24 days): look at passed() before believing a timeout.
   int remaining_ms() const noexcept;
   /// The earlier of this and `from_now`.
@@ -57,7 +57,7 @@ class EventFd {
 
 /// The user's wish to end (SIGINT, SIGTERM), one for the process: a word that loops read and a
 /// descriptor that every poll() of the session watches. The descriptor is never drained, so all
-/// threads see it, and nobody needs to wake now and then to look at the word: such a wake-up would
+/// threads see it, and none needs to wake now and then to look at the word: such a wake-up would
 /// land in the measurement. It must outlive the signal handler that raises it.
 class InterruptSource {
  public:

@@ -35,7 +35,8 @@ struct Tick {
 /// StopReason::finish it stays, for the deadline and the peer's death still end the loop.
 class Watcher {
  public:
-  /// @param socket      borrowed, like `interrupt` and `stop`; nobody may read from it meanwhile
+  /// @param socket      borrowed, like `interrupt` and `stop`; no other code may read
+  ///                    from it meanwhile
   /// @param on_message  `peer`: nothing was expected; `finish`: the peer's word that it has sent
   /// all
   /// @throws MeasurementError  there can be no more threads

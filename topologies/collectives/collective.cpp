@@ -120,7 +120,7 @@ std::vector<std::uint32_t> expected_result(const Collective& collective, Rank ra
     case CollectiveKind::broadcast:
       for (std::uint64_t at = 0; at < words; ++at) expected.push_back(input(0, at));
       break;
-    case CollectiveKind::barrier:  // a word from each whom the rank waits for
+    case CollectiveKind::barrier:  // a word from each rank that is waited for
       for (Rank ahead = 1; ahead < ranks; ahead *= 2)
         expected.push_back(input((rank + ranks - ahead) % ranks, 0));
       break;

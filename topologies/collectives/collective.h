@@ -73,7 +73,8 @@ struct Collective {
   CollectiveKind kind;
   Required<RankSchedule(Rank rank, Rank ranks, std::uint64_t words)> make;
   bool to_all = false;  ///< every rank sends to every other
-  /// To whom else a rank sends, each once; null: as the steps of one word have it, which are few.
+  /// All further receivers of a rank's messages, each once; null: those of the steps of one word,
+  /// which are few.
   std::vector<Rank> (*receivers)(Rank rank, Rank ranks) = nullptr;
 };
 
@@ -112,7 +113,7 @@ struct CollectiveTotals {
 
 CollectiveTotals collective_totals(const Collective& collective, Rank ranks, std::uint64_t words);
 
-/// To whom a rank sends, each once.
+/// The receivers of a rank's messages, each once.
 std::vector<Rank> collective_receivers(const Collective& collective, Rank rank, Rank ranks);
 
 // For schedules.

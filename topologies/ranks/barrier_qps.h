@@ -21,7 +21,7 @@ using RankPairs = std::set<std::pair<Rank, Rank>>;
 
 /// A step of a rank's barrier.
 struct BarrierMeeting {
-  Rank ahead, behind;  ///< whom it tells, and whom it hears
+  Rank ahead, behind;  ///< it sends to `ahead` and receives from `behind`
   std::uint32_t word;  ///< of those that `ahead` hears: which step of its own it is there
 };
 
@@ -55,7 +55,8 @@ class BarrierQps {
                std::map<Rank, std::string>* refused = nullptr);
   Barrier& barrier() { return barrier_; }
   std::size_t count() const { return qps_.size(); }
-  /// Towards whom a QP has failed, to be asked when nothing of the barrier is needed any more.
+  /// The rank towards which a QP has failed, to be asked when nothing of the barrier is
+  /// needed any more.
   std::optional<Rank> failed_towards();
   /// As Node's.
   bool has_thread_domain() const { return domain_.parent() != nullptr; }

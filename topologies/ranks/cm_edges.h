@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The QPs of a rank where rdma_cm alone can connect them (iWARP). Of two ranks the higher one
-// calls, and the lower one listens. A rank calls those below it before it answers those above: so
-// who waits for an answer waits for a lower rank, and rank 0 waits for nobody's.
+// calls, and the lower one listens. A rank calls those below it before it answers those above: so a
+// rank that waits for an answer waits for a lower rank, and rank 0 waits for none.
 #pragma once
 
 #include <cstdint>

@@ -94,7 +94,7 @@ LinkCounts link_rooms(const TopologyPlan& plan, const CommonPlan& common, const 
                       Rank rank) {
   const std::uint64_t depth = test_case.queues.depth;
   const std::uint32_t classes = hop_classes(plan);
-  if (classes == 1) {  // nobody relays, so that there is nothing to count
+  if (classes == 1) {  // no rank relays, so there is nothing to count
     const std::vector<std::uint64_t> each(plan.graph.degree(rank), depth);
     return {.in = each, .out = each};
   }

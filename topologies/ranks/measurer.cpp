@@ -201,7 +201,7 @@ auto RankMeasurer::with_all(Call call) {
   try {
     return call();
   } catch (const MeasurementError&) {
-    usable_ = false;  // somebody is gone, and will be for every other case
+    usable_ = false;  // a rank is gone, and will be for every other case
     throw;
   }
 }
@@ -623,8 +623,8 @@ std::vector<RankResult> RankMeasurer::run_all(Part& part) {
   return results;
 }
 
-/// Connects and runs. Of pairs as often as pairs fail, and others are left: all QPs are made
-/// anew, since nobody knows what of the old ones is still under way.
+/// Connects and runs. Of pairs as often as pairs fail, and others are left: all QPs are made anew,
+/// since it is not known what of the old ones is still under way.
 std::vector<RankResult> RankMeasurer::measure_all(Part& part) {
   connect_all(part);
   std::vector<RankResult> results = run_all(part);

@@ -251,7 +251,7 @@ std::vector<ibv_qp*> Node::qps_with(Rank neighbour) const {
 void Node::connect(const std::map<Rank, EndpointInfo>& peers, RefusedPeers* refused) {
   if (receive_mode_ == ReceiveMode::datagram && link_count_ > 0) {
     const QpPath path = path_to_rank(device_, case_, info_of(peers, work_->links().front().peer));
-    bring_up(*qps_.front(), path, 0, 0, info_.psns[0]);  // towards nobody: it must not fail
+    bring_up(*qps_.front(), path, 0, 0, info_.psns[0]);  // without a peer: it must not fail
   }
   for (std::uint64_t i = 0; i < link_count_; ++i) {
     const Rank neighbour = work_->links()[i].peer;

@@ -52,8 +52,8 @@ class Node : NodeLayout {
 
   /// Brings the QPs to RTS. Of iWARP they are there, and those that this rank has called for send.
   /// @param peers    the info_for() this rank of each neighbour
-  /// @param refused  neighbours with whom a verb has failed, and how, are added to it; null: the
-  ///                 first such failure is thrown
+  /// @param refused  each neighbour whose QP made a verb fail is added to it, with the error; null:
+  ///                 the first such failure is thrown
   void connect(const std::map<Rank, EndpointInfo>& peers, RefusedPeers* refused = nullptr);
 
   NodeWork& work() { return *work_; }

@@ -58,8 +58,8 @@ std::vector<Rank> drawn_partners(const TestCase& test_case, Rank rank) {
   return partners;
 }
 
-/// Whom a rank's messages of a stream go to, the one that follows it most closely first, so that
-/// not all begin with the same.
+/// The receivers of a rank's messages in a stream, the next higher rank first, so that not all
+/// ranks begin with the same receiver.
 std::vector<Rank> stream_partners(const TopologyPlan& plan, Rank from) {
   const Rank ranks = plan.graph.ranks();
   std::vector<Rank> partners = plan.receivers(from);
@@ -67,8 +67,8 @@ std::vector<Rank> stream_partners(const TopologyPlan& plan, Rank from) {
   return partners;
 }
 
-/// Calls `visit` with every other rank that may send to this one, and whom it sends to, in the
-/// order of its messages.
+/// Calls `visit` with every other rank that may send to this one, and its receivers in the order
+/// of its messages.
 template <class Visit>
 void visit_senders(const TopologyPlan& plan, const TestCase& test_case, Rank rank, Visit visit) {
   const bool drawn = plan.traffic_mode() == TrafficMode::drawn;

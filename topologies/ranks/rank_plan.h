@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a case asks of one rank: whom it is connected with, over whom its messages go, what it sends
-// and in which rounds. Pure functions of the case and the rank's number.
+// What a case asks of one rank: its neighbours, its messages' routes, what it sends and in which
+// rounds. Pure functions of the case and the rank's number.
 #pragma once
 
 #include <cstdint>
@@ -95,7 +95,7 @@ struct RankPlan {
   std::vector<PlannedRoute> routes;  ///< by destination; of TrafficMode::spread by source
   std::vector<std::uint32_t> hops;   ///< to each rank
   std::vector<Round> rounds;         ///< TrafficMode::exchange and spread
-  /// TrafficMode::stream and drawn, but not in rounds: whom its messages go to, in turn.
+  /// TrafficMode::stream and drawn, but not in rounds: the receivers of its messages, in turn.
   std::vector<Rank> partners;
   std::uint64_t window = 1;             ///< messages that it has under way at once, at most
   std::vector<PairTurn> pair_turns;     ///< of a traffic in rounds, by round

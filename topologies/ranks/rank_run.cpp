@@ -23,7 +23,7 @@ std::uint64_t timed_barriers(std::uint64_t ranks) {
 /// The time that a pair has. While it lives, late() is requested once that is over.
 class PairLimit {
  public:
-  /// @param stop  of the whole run: what ends a pair where nobody limits its time
+  /// @param stop  of the whole run: it ends a pair without a time limit
   PairLimit(Watchdog* watchdog, std::chrono::milliseconds limit, const StopFlag& stop)
       : watchdog_(watchdog), stop_(stop) {
     if (watchdog_ != nullptr) watchdog_->limit(late_, limit);
@@ -139,7 +139,7 @@ void RankRun::measure_barrier(RankResult& result) {
   result.samples.barrier = snapshot(*samples_);
 }
 
-/// What was late comes back to whom it belongs, before that one answers others again.
+/// Late messages come back to their sender before it answers others again.
 void RankRun::pass_round_trip_barriers() {
   pass_barrier();
   if (loss_ns_ == 0) return;
@@ -190,8 +190,8 @@ void RankRun::lose_pair(Rank partner, const std::string& reason, bool waited, Ra
   result.lost_pairs.push_back({.with = partner, .reason = reason, .waited = waited});
 }
 
-/// A pair that fails keeps nobody from the barrier. Who finds a QP of the graph unusable relays no
-/// more: no other pair of this round needs it.
+/// A pair that fails keeps no rank from the barrier. A rank that finds a QP of the graph unusable
+/// relays no more: no other pair of this round needs it.
 void RankRun::meet_after_pair(Rank partner, RankResult& result) {
   Relay& relay = node.relay();
   if (relay.end.why != LoopResult::Why::done) {
@@ -407,7 +407,7 @@ void RankRun::measure_stream(RankResult& result) {
         fmt::format("{} messages arrived, and {} were sent here", relay.arrived, work.expected));
 }
 
-/// Every rank fills its memory before it comes to the barrier of the next collective; and nobody
+/// Every rank fills its memory before it comes to the barrier of the next collective; and no rank
 /// sends before all have come.
 void RankRun::run_collectives(std::uint64_t count, bool checked) {
   RankCollective& collective = *node.collective();

@@ -27,7 +27,7 @@ inline constexpr const char* kOutOfPatience = "nothing has moved for too long (-
 struct PairsLeft {
   std::uint64_t half_round =
       0;                     ///< to begin with; of each pair first one rank begins, then the other
-  std::set<Rank> lost = {};  ///< partners with whom nothing is measured any more
+  std::set<Rank> lost = {};  ///< partners that are not measured any more
 };
 
 /// What a repetition works on. Borrowed.

@@ -34,7 +34,7 @@ using VirtualLoops = RankLoopInstance<RankPolicy<VirtualClock, VirtualWait, Rece
 constexpr std::uint64_t kPayloadSeed = 1;
 constexpr std::uint64_t kAnyDepth = 1U << 30;  ///< a simulated device has queues of any length
 
-/// Untouched pages of it take no memory: buffers whose bytes nobody moves.
+/// Untouched pages of it take no memory: buffers whose bytes are never moved.
 class SparseMemory {
  public:
   explicit SparseMemory(std::size_t bytes)

@@ -46,7 +46,7 @@ Graph of_kind(PairKind kind, const Graph& graph, const RankPlaces& places) {
   return own;
 }
 
-/// The neighbour with whom it takes longest.
+/// The neighbour with which the rank's messages take longest.
 Rank slowest_neighbour(Rank rank, const Matrix& matrix_ns, const Graph& graph) {
   const auto time = [&](Rank other) {
     return matrix_ns[rank][other].value_or(0) + matrix_ns[other][rank].value_or(0);

@@ -46,7 +46,8 @@ class Proportions {
     return own;
   }
 
-  /// Of two neighbours, whoever begins: the mean. Nothing: they are none, or were not measured.
+  /// The mean of both directions between two neighbours. Nothing: they are no neighbours, or
+  /// were not measured.
   std::optional<double> of_neighbours(Rank a, Rank b) const {
     if (!graph_.has_edge(a, b)) return std::nullopt;
     const auto &there = cells_[a][b], &back = cells_[b][a];

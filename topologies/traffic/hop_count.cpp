@@ -10,7 +10,7 @@
 namespace rdmameter {
 namespace {
 
-/// By rank: to whom it sends.
+/// The receivers of each rank's messages.
 class Receivers {
  public:
   /// @pre FlowSet is not `edges`

@@ -91,7 +91,7 @@ constexpr bool in_rounds(Reach reach) {
 /// @throws UsageError  there is no such traffic (the text lists them), or it takes other arguments
 ChosenTraffic read_traffic(std::string_view text);
 
-/// TrafficMode::drawn: to whom a rank's n-th message goes. The same at every rank that asks.
+/// TrafficMode::drawn: the receiver of a rank's n-th message. Every rank computes the same.
 Rank drawn_partner(std::uint64_t seed, Rank rank, std::uint64_t n, Rank ranks);
 
 /// Every pair of ranks between which messages go, two stops of a round trip that follow each other

@@ -28,10 +28,10 @@ namespace {
 constexpr std::size_t kWidestLogLine = 160;
 constexpr std::size_t kWidestName = 48;  // longer names push their line, not those of all others
 
-/// The lines were all that the run was to leave, and nobody has them.
+/// The lines were the run's only output, and they have reached no reader.
 [[noreturn]] void end_unseen() {
   if (print_error() == EPIPE) throw Interrupted("the reader of stdout has gone");
-  if (print_error() == EINTR) throw Interrupted("interrupted while nobody read stdout");
+  if (print_error() == EINTR) throw Interrupted("interrupted while stdout was not read");
   throw ResultFileError(fmt::format("stdout cannot be written: {}; -o FILE keeps what is measured",
                                     std::strerror(print_error())),
                         print_error());

@@ -59,7 +59,7 @@ class RunOutput : public RunListener {
   std::string output_;
   bool lines_;     ///< a line per row on stdout
   bool utf8_;      ///< of those lines
-  bool progress_;  ///< stderr is a terminal that somebody looks at
+  bool progress_;  ///< stderr_is_interactive()
   bool framed_;    ///< stdout is, too: what is measured and what came of it stands around the rows
   const std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
   double last_told_s_ = 0;           ///< off a terminal: when a line last said how far the run is

@@ -24,8 +24,7 @@ struct ProgressInterval {
 
 /// Who hears of the intervals of a case.
 struct IntervalListener {
-  /// Called from a thread of its own, beside the measured loop. Throws nothing. Empty: nobody
-  /// hears.
+  /// Called from a thread of its own, beside the measured loop. Throws nothing. Empty: no listener.
   std::function<void(const TestCase&, const ProgressInterval&)> hear = {};
   bool bounded_too = false;  ///< also of cases that end by themselves
 };

@@ -15,13 +15,13 @@ namespace rdmameter {
 /// What a case's memory is registered for. @param remote_access  IBV_ACCESS_REMOTE_...
 int memory_access(const TestCase& test_case, int remote_access);
 
-/// The case with as many signals as this device demands: where nobody has chosen them, a completion
-/// of each request.
-/// @throws Unsupported  somebody has chosen fewer
+/// The case with as many signals as this device demands: where their number was not specified, a
+/// completion of each request.
+/// @throws Unsupported  fewer signals were specified
 TestCase with_known_signals(TestCase test_case, const DeviceLimits& limits,
                             const std::string& where);
 
-/// The case with rdma_cm where nobody has chosen how to connect, and the device knows nothing else.
+/// The case with rdma_cm where the way to connect was not specified, and the device knows no other.
 TestCase with_known_connect(TestCase test_case, const OpenDevice& device);
 
 /// @throws Unsupported  the device is an iWARP one, and that has no such transport, operation or

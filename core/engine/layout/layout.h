@@ -122,9 +122,9 @@ bool leaves_traces(const TestCase& test_case);
 /// WRs that an end has under way per QP.
 std::uint64_t in_flight(const TestCase& test_case);
 
-/// What the responder sends in a bidirectional case, as a case of its own: whoever initiates it.
-/// What is opened by a name (a GPU, a file) belongs to a machine, so each machine then has its own
-/// memory in both directions.
+/// The responder's direction of a bidirectional case, as a case that the responder initiates.
+/// Memory that is opened by a name (a GPU, a file) belongs to a machine, so each machine then has
+/// its own memory in both directions.
 TestCase backward_of(TestCase test_case);
 
 /// The case as one end has it: of one QP with several peers the responder has as many QPs.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // How bandwidth loops that load each other, on several threads or both ways, measure under full
-// load: no window opens before all have warmed up, and nobody stops sending before all windows are
+// load: no window opens before all have warmed up, and no loop stops sending before all windows are
 // closed. Each keeps its own window, timed by its own clock; the gate is passed on the rare path.
 #pragma once
 

@@ -68,7 +68,7 @@ template <class Numbers>
   }
   std::uint64_t& place = skipped[number & (window - 1)];
   const std::uint32_t count = number & mask;
-  if (behind > window || place == count)  // beyond the window nobody knows: taken for late
+  if (behind > window || place == count)  // beyond the window it is not known: taken for late
     ++arrivals.reordered;
   else
     ++arrivals.duplicated;

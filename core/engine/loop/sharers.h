@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The measured path of a thread that shares its QPs, and their CQ, with others. Each thread posts
-// lists of its own, the last WR of each signaled. Whoever polls a completion gives the list back to
-// its owner (wr_id is the list), and only the owner posts it again. So nothing is locked here: what
-// threads wait for each other for is in the provider, the locks of its queues.
+// lists of its own, the last WR of each signaled. The thread that polls a completion gives the list
+// back to its owner (wr_id is the list), and only the owner posts it again. So nothing is locked
+// here: what threads wait for each other for is in the provider, the locks of its queues.
 #pragma once
 
 #include "core/engine/loop/bandwidth.h"

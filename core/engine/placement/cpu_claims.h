@@ -31,7 +31,8 @@ class CpuClaims {
   /// @return in the order of `cpus`; empty: too few are free, and none is taken
   std::vector<CpuClaim> take(std::span<const unsigned> cpus, std::size_t count);
 
-  /// Takes those of the CPUs that are free: their user has chosen them, whoever has them.
+  /// Takes those of the CPUs that are free. A CPU that another process has claimed is no error: the
+  /// user has chosen it.
   std::vector<CpuClaim> mark(std::span<const unsigned> cpus) const;
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// On which CPUs the measuring threads of an end run: near its device, if nobody has said where.
+// On which CPUs the measuring threads of an end run: near its device, unless specified.
 #pragma once
 
 #include <cstdint>
@@ -56,7 +56,7 @@ struct Placement {
   std::string reason = {};          ///< why not; empty: pinned
   DeviceLocality device = {};
   std::vector<unsigned> allowed = {};  ///< CPUs that this process may use
-  std::vector<CpuClaim> claims = {};   ///< so that nobody else takes them
+  std::vector<CpuClaim> claims = {};   ///< so that no other process takes them
 
   /// Where its objects are to be made.
   std::optional<unsigned> first() const {

@@ -14,7 +14,7 @@ namespace {
 
 /// Calls under way at a time: fewer than the backlog of any listener.
 constexpr std::size_t kAtATime = 64;
-/// The kernel takes no more than net.rdma_ucm.max_backlog, 1024 if nobody has changed it.
+/// The kernel takes no more than net.rdma_ucm.max_backlog, 1024 by default.
 constexpr std::size_t kLeastBacklog = 128, kMostBacklog = 1 << 20;
 
 }  // namespace
@@ -74,11 +74,11 @@ void CmConnector::accept(const CmEndpoint& end, const std::string& nonce,
       counts = take_request(std::move(event), end, nonce, qps);
     else if (!counts)
       throw_cm_event(*event, between_);
-    if (!counts) continue;  // a stranger's request wins nobody time
+    if (!counts) continue;  // a stranger's request gives no more time
     ++standing;
     deadline = channel_.deadline();
   }
-  listener_.reset();  // whoever else comes is turned away by the kernel
+  listener_.reset();  // the kernel refuses all further connections
 }
 
 void CmConnector::take_answer(Call& call, const rdma_cm_event& event, const CmEndpoint& end) {

@@ -82,7 +82,7 @@ std::string_view reject_remedy(int reason) {
     case kTimeout:
       return "An answer was lost on the way: is the network between the two devices congested?";
     case kInvalidServiceId:
-      return "Nobody listens there: the responder has ended, or its address belongs to another "
+      return "No program listens there: the responder has ended, or its address belongs to another "
              "machine, too.";
     case kStaleConnection:
       return "A QP of the same number was connected a moment ago: try again in a few seconds.";

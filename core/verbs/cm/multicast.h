@@ -10,10 +10,10 @@ namespace rdmameter {
 
 class MulticastGroup {
  public:
-  /// Joins.
+  /// Joins the group.
   /// @param end    this end, of UD
   /// @throws Unsupported       the kernel joins no group of this family here
-  /// @throws MeasurementError  nobody lets this end in: the event, its status and what to do
+  /// @throws MeasurementError  the join was refused: the event, its status and what to do
   /// @throws VerbsError, Interrupted
   MulticastGroup(CmWatch watch, const CmEndpoint& end, const CmAddress& group);
   MulticastGroup(MulticastGroup&&) = delete;
@@ -34,8 +34,8 @@ class MulticastGroup {
   std::vector<ibv_qp*> attached_;
 };
 
-/// A group that nobody else has chosen, of the administratively scoped (RFC 2365, 239.255/16) or
-/// the transient site-local ones (RFC 4291, ff15::/16).
+/// A random group, so that no other run has it, of the administratively scoped (RFC 2365,
+/// 239.255/16) or the transient site-local ones (RFC 4291, ff15::/16).
 /// @param family  AF_INET, AF_INET6
 std::string random_group(int family);
 

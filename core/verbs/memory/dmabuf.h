@@ -11,7 +11,7 @@
 
 namespace rdmameter {
 
-/// Mapped pages of a dma-buf, to be unmapped by whoever has asked for them.
+/// Mapped pages of a dma-buf, to be unmapped by the caller.
 struct MappedDmabuf {
   Descriptor dmabuf;
   MappedFile pages;

@@ -16,7 +16,7 @@ enum class FileMemory : std::uint8_t {
   overwrite,  ///< those, and files on DAX file systems or hugetlbfs, whose contents are lost
 };
 
-/// Pages of a file, to be unmapped by whoever has asked for them.
+/// Pages of a file, to be unmapped by the caller.
 struct MappedFile {
   void* data;
   std::size_t size_bytes;  ///< whole pages of the file's own size

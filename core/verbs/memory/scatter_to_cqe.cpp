@@ -22,7 +22,7 @@ bool take_scatter_variable() {
 }
 
 const bool kScatterIsOurs =
-    take_scatter_variable();  // before main(): nobody else reads the environment yet
+    take_scatter_variable();  // before main(): no other thread reads the environment yet
 
 }  // namespace
 

@@ -111,7 +111,7 @@ TEST(ServerLog, TakesWhatTheProgramTellsAndKeepsIndentedLinesAsTheyAre) {
 /// How many lines such a line of the log stands for: one that was said, or those that it says are
 /// lost.
 std::ptrdiff_t lines_said_in(const std::string& line) {
-  const bool note = line.find(" lost: nobody read the log") != std::string::npos;
+  const bool note = line.find(" lost: the log was not read") != std::string::npos;
   return note ? std::stol(line.substr(kTime.size())) : 1;
 }
 

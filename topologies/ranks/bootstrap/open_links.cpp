@@ -174,7 +174,7 @@ struct Ahead {
   std::optional<Deadline> again_until = {};  ///< it was hung up on
 };
 
-/// Somebody who has connected: a rank behind, or a stranger.
+/// A process that has connected: a rank behind, or a stranger.
 struct Caller {
   std::uint64_t place;  ///< in the waiting room
   Meeting meeting;
@@ -344,7 +344,7 @@ void LinkOpener::hear_ahead(std::size_t step) {
 void LinkOpener::take_from_ahead(std::size_t step, const LinkWord& word) {
   Ahead& ahead = ahead_[step];
   Meeting& meeting = ahead.meeting;
-  if (word.over)  // anybody can say that who has the rank's port
+  if (word.over)  // unauthenticated
     throw ToldByOther(
         fmt::format("what answers for {} ended the run before it proved that it is a rank of this "
                     "job: \"{}\"",
@@ -412,7 +412,7 @@ bool LinkOpener::take_greeting(Caller& caller, const LinkGreeting& greeting) {
 
 void LinkOpener::take_proof(Caller& caller, const LinkWord& word) {
   Meeting& meeting = caller.meeting;
-  if (word.over) {  // anybody can say that
+  if (word.over) {  // unauthenticated
     last_words_[*caller.step] = *word.over;
     return;
   }
@@ -466,7 +466,7 @@ Challenge LinkOpener::challenge(const Meeting& meeting, Role own) {
   return {kVersion, meeting.peer_nonce, meeting.nonce};
 }
 
-/// Waits until somebody says something, and takes it.
+/// Waits until something arrives on a connection, and takes it.
 void LinkOpener::hear_all(Listener& listener) {
   std::vector<pollfd> descriptors{
       {interrupt_.fd(), POLLIN, 0}, {call_ended_.fd(), POLLIN, 0}, {listener.fd(), POLLIN, 0}};

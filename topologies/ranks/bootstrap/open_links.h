@@ -30,8 +30,8 @@ std::string own_host_name();
 /// Publishes this rank's card (its addresses, port and secret), takes those of the ranks ahead, and
 /// connects with these; the ranks behind connect with this one. Both ends of each connection prove
 /// that they know the secret of the end that listens, which only processes of this job can read
-/// (core/wire/auth.h). Others who connect are listened to at the same time, as at a server
-/// (core/wire/waiting_room.h), and are in nobody's way.
+/// (core/wire/auth.h). Strangers that connect are listened to at the same time, as at a server
+/// (core/wire/waiting_room.h), and delay no rank.
 /// @throws as join_ranks()
 OpenedLinks open_links(PmixJob& job, const BootstrapOptions& options,
                        const InterruptSource& interrupt);

@@ -71,7 +71,7 @@ void on_value(pmix_status_t status, pmix_value_t* value, void* data) {
   (*answer)->give(status, some ? std::string(value->data.bo.bytes, value->data.bo.size) : "");
 }
 
-/// Without the launcher nobody ends this rank with the others: it ends as if told to.
+/// Without the launcher nothing ends this rank with the others: it ends as if told to.
 void on_lost_launcher(std::size_t, pmix_status_t, const pmix_proc_t*, pmix_info_t*, std::size_t,
                       pmix_info_t*, std::size_t, pmix_event_notification_cbfunc_fn_t done,
                       void* data) {

@@ -119,7 +119,7 @@ void RankLinks::wait_until(const Link& on, Done done) {
   if (!over_.empty()) end(over_);
 }
 
-/// Is there still somebody to wait for?
+/// Is there still a rank to wait for?
 void RankLinks::look_at(const Link& on, Clock::time_point begun) {
   if (interrupt_.requested()) throw Interrupted("interrupted");
   const auto now = Clock::now();

@@ -48,7 +48,7 @@ struct Barrier {
     }
     while (at < count) {
       if (!sent && !send()) return false;
-      // Who is at the next barrier already has passed this one, and nobody raised the alarm.
+      // A rank that is at the next barrier has passed this one, and there was no alarm.
       const std::uint64_t received = *steps[at].received, own = *epoch;
       if ((received | 1) < (own | 1)) return false;
       if (received == (own | 1)) *epoch = received;

@@ -19,7 +19,7 @@ struct RankPolicy {
   static constexpr ReceiveMode kReceive = kTheReceiveMode;
 };
 
-/// A round of an exchange: what is sent, and from whom something is awaited.
+/// A round of an exchange: what is sent, and from which ranks something is awaited.
 struct RoundWork {
   Hop* const* hops = nullptr;
   std::uint32_t hop_count = 0;
@@ -131,7 +131,7 @@ void round_trip(RankWork& work, std::uint64_t rounds, std::uint64_t loss_ns,
       empty<P::kReceive>(relay, *relay.held);
     } else {
       ++tally.lost;
-      relay.back = true;  // what is late is nobody's now
+      relay.back = true;  // a late message is ignored from here on
     }
     ++tally.operations;
   }
