@@ -20,7 +20,7 @@ class BackgroundTraffic {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// It begins. @param background  goes on until interrupted, with short intervals; copied
+  /// Begins the traffic. @param background  goes on until interrupted, with short intervals; copied
   BackgroundTraffic(const TestCase& background, const MakeBackground& make);
   BackgroundTraffic(BackgroundTraffic&&) = delete;  // its thread holds its address
   /// Ends it, and waits for that.
@@ -31,9 +31,9 @@ class BackgroundTraffic {
   /// @throws Interrupted                    the user ends
   void await_steady(const InterruptSource& user);
 
-  /// What it did in this time, in steps of its intervals, the first and the last in proportion.
-  /// Waits for the interval in which the time ends.
-  /// @throws MeasurementError  it has ended meanwhile
+  /// The traffic's figures for this time, in steps of its intervals, the first and the last in
+  /// proportion. Waits for the interval in which the time ends.
+  /// @throws MeasurementError  the traffic has ended meanwhile
   BackgroundData between(Clock::time_point begin, Clock::time_point end);
 
  private:

@@ -46,7 +46,7 @@ struct PlannedCase {
 std::vector<PlannedCase> plan_cases(std::span<const Test* const> tests,
                                     std::span<const GivenAxis> given);
 
-/// The same for topologies, whose names begin with the graph's. What their own rules say
+/// Plans the cases of topologies, whose names begin with the graph's. What their own rules say
 /// (why_no_topology) is not looked at.
 /// @throws UsageError  too many, or an axis is given that none of them has
 std::vector<PlannedCase> plan_topologies(std::span<const std::string> graphs,

@@ -13,7 +13,8 @@
 
 namespace rdmameter {
 
-/// What a connection is, and how its number becomes that of something of a test case.
+/// A kind of connection: which opcodes it carries, how many there may be, and how many
+/// threads share each.
 struct ConnectionKind {
   std::string name;  ///< as people type it: "rc", "shared:2"
   std::string_view description;
@@ -36,7 +37,7 @@ struct ConnectionOpcode {
 };
 std::span<const ConnectionOpcode> connection_opcodes();
 
-/// What all cases of a run share.
+/// The settings that all cases of a run share.
 struct ConnectionSettings {
   std::uint64_t window = 256;      ///< messages outstanding in all; at least one on each connection
   std::string duration = "200ms";  ///< of a rate, as --duration takes it

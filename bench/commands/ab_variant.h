@@ -22,7 +22,7 @@ struct Variant {
                                    const std::vector<std::string>& more) const;
 };
 
-/// What `run` is given for each measurement, and so not by the user.
+/// An option that `ab` itself gives to each `run`, so the user cannot.
 struct OwnOption {
   std::string_view names;   ///< "-o,--output"
   std::string_view remedy;  ///< what to give instead

@@ -30,12 +30,13 @@ struct DeviceQps {
   std::string reason;
 };
 
-/// From the environments of both ends. Two ends on one device have half of its QPs each.
+/// The devices' limits of QPs, from the environments of both ends. Two ends on one device have half
+/// of its QPs each.
 DeviceQps device_qps(const Measurer& measurer);
 
 struct ConnectionPlan {
   std::vector<ConnectionCase> cases;
-  /// Of each curve that ends before --max-qps: where, and why.
+  /// For each curve that ends before --max-qps: where it ends, and why.
   nlohmann::ordered_json limits = nlohmann::ordered_json::array();
 };
 

@@ -23,7 +23,8 @@ struct PerftestCall {
 /// @throws UsageError  `rdmameter perftest` is followed by a word that is no tool's name
 std::optional<PerftestCall> perftest_call(const std::vector<std::string>& arguments);
 
-/// Its exit status is perftest's: 0, or 1 for every failure, which has then been told.
+/// Runs the test. The exit status is perftest's: 0, or 1 for every failure, which has
+/// then been told.
 /// @throws Interrupted
 ExitStatus run_perftest(const PerftestCall& call, const Invocation& invocation,
                         const std::function<void(const std::exception&)>& tell_error);

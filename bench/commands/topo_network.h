@@ -18,7 +18,7 @@
 
 namespace rdmameter {
 
-/// What ranks are simulated on.
+/// The network that ranks are simulated on.
 struct NetworkChoice {
   std::string text;                       ///< as read_network() takes it, without from:FILE
   std::optional<ResultFile> source = {};  ///< where it was taken from
@@ -31,7 +31,7 @@ struct NetworkChoice {
 /// @throws UsageError  no such network; the file cannot be read, or does not tell what is needed
 NetworkChoice choose_network(const std::string& typed, std::uint64_t ranks);
 
-/// What a message takes in a case of the source, as measured and as simulated.
+/// The time of a message in a case of the source, as measured and as simulated.
 struct NetworkCheck {
   std::string graph, traffic;
   std::uint64_t ranks = 0, size_bytes = 0;
@@ -48,7 +48,7 @@ std::vector<std::uint64_t> checked_ranks(const NetworkChoice& network);
 std::vector<NetworkCheck> check_network(const NetworkChoice& network,
                                         std::span<const PlannedCase> cases, const StopFlag& stop);
 
-/// For people. @pre it has a source
+/// The network as a text for people. @pre it has a source
 std::string network_text(const NetworkChoice& network, std::span<const NetworkCheck> checks,
                          const TextStyle& style);
 

@@ -34,7 +34,7 @@ std::vector<CommandEntry> command_tree(const CLI::App& program);
 /// Lines of a text become one.
 std::string one_line(std::string text);
 
-/// In roff, for man(7). @param version  of the program
+/// The man page, in roff for man(7). @param version  of the program
 std::string man_page(const std::vector<CommandEntry>& commands, const std::string& version);
 
 std::string bash_completion(const std::vector<CommandEntry>& commands);

@@ -26,13 +26,13 @@ struct AblationFactor {
 /// @throws UsageError
 std::vector<AblationFactor> read_ablation(const std::string& list, std::vector<Suite>& suites);
 
-/// Of these cases those that belong to the design (reports/stats/factorial.h). Cases that differ in
+/// Those of the cases that belong to the design (reports/stats/factorial.h). Cases that differ in
 /// factors alone are one experiment; a factor that has no meaning for its test is none of it.
 /// @throws UsageError  an experiment has no factor
 std::vector<PlannedCase> in_design(const std::vector<PlannedCase>& cases,
                                    const std::vector<AblationFactor>& factors);
 
-/// For the result's context: {"factors": [{"axis", "levels"}...], "seed"}.
+/// The ablation in the result's context: {"factors": [{"axis", "levels"}...], "seed"}.
 nlohmann::ordered_json ablation_json(const std::vector<AblationFactor>& factors,
                                      std::uint64_t seed);
 

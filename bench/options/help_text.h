@@ -34,7 +34,7 @@ class HelpLayout : public CLI::Formatter {
   std::string make_help(const CLI::App* app, std::string name,
                         CLI::AppFormatMode mode) const override;
   std::string make_positionals(const CLI::App* app) const override;
-  /// Of kMoreAxes the names alone, unless the help is that of --help-all.
+  /// A group of options. Of kMoreAxes only the names, unless the help is that of --help-all.
   std::string make_group(std::string group, bool is_positional,
                          std::vector<const CLI::Option*> options) const override;
   std::string make_option(const CLI::Option* option, bool is_positional) const override;

@@ -14,7 +14,7 @@
 
 namespace rdmameter {
 
-/// What the command line says of hosts.
+/// The options that name hosts.
 struct HostOptions {
   std::string hosts, token_file;
   std::optional<std::uint16_t> port;

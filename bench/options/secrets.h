@@ -11,7 +11,7 @@ namespace rdmameter {
 /// in a shell; one without a token is as it was.
 std::string without_token(std::string_view argument);
 
-/// The same for the process's own arguments, in place, so that `ps` no longer shows the token.
+/// Overwrites the token in the process's own arguments, so that `ps` no longer shows it.
 void hide_token(int argc, char** argv);
 
 }  // namespace rdmameter

@@ -10,9 +10,10 @@
 namespace rdmameter {
 
 std::uint64_t machine_memory_bytes();
-/// Of all clients' cases together: half of the machine's, the rest is left to those who live there.
+/// The most memory of all clients' cases together: half of the machine's; the rest is left to
+/// its other users.
 std::uint64_t default_max_memory_bytes();
-/// Of all clients' cases together.
+/// The most threads of all clients' cases together.
 std::uint64_t default_max_threads();
 inline constexpr std::uint64_t kMinThreads = 128;  ///< whatever the number of CPUs
 inline constexpr std::uint64_t kThreadsPerCpu = 4;

@@ -9,7 +9,8 @@
 
 namespace rdmameter {
 
-/// Of several rows (-a) one that reaches a limit is enough, as in perftest.
+/// The limits of -w and -y. Of several rows (-a) one that reaches a limit is enough,
+/// as in perftest.
 class PerftestLimits {
  public:
   /// @param bandwidth  -w in the unit of the column

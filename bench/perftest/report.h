@@ -13,7 +13,7 @@
 
 namespace rdmameter {
 
-/// What the report shows, and how.
+/// The contents and the form of a report.
 struct PerftestReport {
   enum class Table { bandwidth, latency, latency_duration };
   enum class Output { full, bandwidth, message_rate, latency };  ///< else one number per row
@@ -51,10 +51,11 @@ struct PerftestLatency {
   bool half_round_trip = false;
 };
 
-/// What is shown of a row, in whatever unit the report has.
+/// The numbers of a row in a report, in the report's unit.
 struct PerftestNumbers {
   std::uint64_t size_bytes = 0, iterations = 0;
-  /// From the first post to the last completion, as perftest counts; in both directions together.
+  /// The traffic from the first post to the last completion, as perftest counts;
+  /// both directions together.
   std::optional<PerftestTraffic> traffic;
   std::optional<PerftestTraffic> forward, backward;  ///< where both ends send
   std::optional<PerftestLatency> latency;
@@ -64,7 +65,7 @@ struct PerftestNumbers {
 /// @throws UsageError  it is of the other end, and no row that perftest's tools measure
 PerftestNumbers perftest_numbers(const Row& row);
 
-/// In the units of the columns.
+/// A bandwidth in the units of the columns.
 struct PerftestBandwidth {
   double average = 0, message_rate = 0;  ///< [MiB/s or Gb/s], [Mmsg/s]
   double peak = 0;                       ///< as the average; 0: not measured, or not shown

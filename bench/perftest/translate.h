@@ -47,7 +47,7 @@ PerftestPlan translate(const PerftestCommand& command);
 /// own for.
 std::vector<PlannedCase> perftest_cases(const PerftestPlan& plan);
 
-/// The same, before the other end is known.
+/// The cases as far as they are known before the other end is.
 /// @throws UsageError  the first one, of -a the smallest, cannot be
 std::vector<PlannedCase> possible_perftest_cases(const PerftestPlan& plan);
 void require_possible(const std::vector<PlannedCase>& cases);  ///< likewise

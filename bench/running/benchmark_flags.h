@@ -9,13 +9,13 @@
 
 namespace rdmameter {
 
-/// Of one case; what --repetitions and a plan take as well.
+/// The most repetitions of a case, also of --repetitions and a plan.
 inline constexpr std::uint64_t kMaxRepetitions = 1'000'000;
 
 /// Takes the arguments that are Google Benchmark's out of `arguments`.
 std::vector<std::string> take_benchmark_arguments(std::vector<std::string>& arguments);
 
-/// What we need to know of what Google Benchmark was told.
+/// The flags of Google Benchmark that rdmameter must know of.
 struct BenchmarkFlags {
   std::uint64_t repetitions = 1;
   bool list_tests = false, interleaved = false;

@@ -19,7 +19,7 @@ struct ExitResult {
   std::string output;  ///< its stdout
 };
 
-/// What becomes the standard streams of a command; they stay the caller's.
+/// The standard streams of a command; the caller keeps the descriptors.
 struct ChildStreams {
   int in = STDIN_FILENO, out = STDOUT_FILENO, err = STDERR_FILENO;
   bool no_terminal = false;  ///< it finds no terminal on which it could ask

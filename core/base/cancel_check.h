@@ -22,7 +22,7 @@ class Looks {
  public:
   explicit Looks(const CancelCheck& cancel_check) : cancel_check_(cancel_check) {}
 
-  /// So many more bytes are done. @throws what the CancelCheck throws
+  /// Notes that so many more bytes are done. @throws what the CancelCheck throws
   void after(std::size_t bytes) {
     since_ += bytes;
     if (since_ < kBytesPerLook) return;

@@ -18,7 +18,7 @@ std::optional<std::uint64_t> parse_count(std::string_view text);
 /// 0x and one to four hexadecimal digits; empty on anything else.
 std::optional<std::uint64_t> parse_hex(std::string_view text);
 
-/// As parse_hex() reads it: "0x8001".
+/// The value as parse_hex() reads it: "0x8001".
 std::string hex_text(std::uint64_t value);
 
 /// A count of bytes, K, M, G or KiB, MiB, GiB (any letter case) meaning 2^10, 2^20, 2^30.
@@ -37,7 +37,8 @@ inline constexpr std::uint64_t kBitRate = 1ULL << 63;
 ///         where the number is no whole one
 std::optional<std::uint64_t> parse_rate(std::string_view text);
 
-/// As parse_rate() reads it, in the largest unit that holds it exactly: "20k", "1500", "10Gb/s".
+/// The rate as parse_rate() reads it, in the largest unit that holds it exactly:
+/// "20k", "1500", "10Gb/s".
 std::string rate_text(std::uint64_t rate);
 
 /// The value in the largest unit that holds it exactly: "8K", "1000", "2G".
@@ -46,14 +47,15 @@ std::string bytes_text(std::uint64_t bytes);
 /// The value in the largest unit that holds it exactly: "2s", "1500ms".
 std::string seconds_text(std::uint64_t value_ns);
 
-/// What every refusal of a value says: "invalid value '8kk' for --size: expected bytes from 1 to
-/// 2G".
+/// The error for a value that was refused: "invalid value '8kk' for --size: expected bytes from
+/// 1 to 2G".
 /// @param option    with its dashes
 /// @param text      as it was given; long ones are cut
 /// @param expected  what the option accepts
 UsageError invalid_value(std::string_view option, std::string_view text, std::string_view expected);
 
-/// Of "0,5us": "; a decimal point is a point: 0.5us". Empty for what is no number with a comma.
+/// A hint for a number with a comma, such as "0,5us": "; a decimal point is a point: 0.5us". Empty
+/// for any other text.
 std::string decimal_comma_hint(std::string_view text);
 
 /// An option's time. @param option  with its dashes @return [ns] @throws UsageError

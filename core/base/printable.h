@@ -27,7 +27,7 @@ bool is_printable(std::string_view text) noexcept;
 /// One line, as wide as the text: each harmful character becomes '?'.
 std::string printable(std::string_view text);
 
-/// The same for text that may have lines: newlines stay.
+/// Makes text of several lines printable: newlines stay.
 std::string printable_lines(std::string_view text);
 
 /// The beginning of `text`, at most so many bytes, that does not end inside a character.

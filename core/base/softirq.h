@@ -9,7 +9,7 @@
 
 namespace rdmameter {
 
-/// As /proc/stat has it, in steps of the kernel's clock tick (10 ms as a rule).
+/// The time in softirqs from /proc/stat, in steps of the kernel's clock tick (10 ms as a rule).
 /// @param proc  another tree, for tests
 std::optional<std::uint64_t> softirq_ns(const std::filesystem::path& proc = "/proc");
 

@@ -16,7 +16,7 @@ std::optional<std::string> read_line(const std::filesystem::path& file);
 /// The file's decimal number; nullopt where it cannot be read or is anything else.
 std::optional<std::int64_t> read_number(const std::filesystem::path& file);
 
-/// The same for counts, which use all 64 bits.
+/// Reads a count, which uses all 64 bits.
 std::optional<std::uint64_t> read_count(const std::filesystem::path& file);
 
 }  // namespace rdmameter

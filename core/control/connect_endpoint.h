@@ -41,7 +41,7 @@ class ConnectEndpoint {
   std::uint32_t qpn() const { return current_.qp->qp_num; }
   std::uint32_t psn() const { return psn_; }
 
-  /// To RTS, connected to this QP of the peer's.
+  /// Brings the QP to RTS, connected to this QP of the peer's.
   void join(std::uint32_t qpn, std::uint32_t psn);
 
   // By rdma_cm, the initiator's, each to its end.
@@ -58,7 +58,7 @@ class ConnectEndpoint {
   void take_event();
 
  private:
-  /// In the order of creation: a connection goes before its QP.
+  /// Members are in the order of creation: a connection is destroyed before its QP.
   struct Connection {
     Qp qp;
     Ah ah;

@@ -43,7 +43,8 @@ class ControlCall {
   virtual std::string object() const = 0;
 };
 
-/// For the case's verb, on this device. `device` is borrowed. Not for verbs that need a responder.
+/// The timed call of the case's verb, on this device. `device` is borrowed. Not for verbs that
+/// need a responder.
 /// @throws Unsupported  the device cannot: so many objects, such memory...
 /// @throws VerbsError
 std::unique_ptr<ControlCall> make_control_call(OpenDevice& device, const TestCase& test_case);

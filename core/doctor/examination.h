@@ -28,7 +28,7 @@ struct Finding {
   std::string remedy;  ///< what to do
 };
 
-/// Of what another machine tells.
+/// Limits of an examination from another machine.
 inline constexpr std::size_t kMaxNameBytes = 256, kMaxTextBytes = 2000;
 
 void list_fields(auto& fields, Is<Finding> auto& finding) {
@@ -78,15 +78,15 @@ nlohmann::ordered_json findings_json(const std::vector<Finding>& findings);
 /// "findings", "unknown", "versions", "ports" (the active ones), "thresholds"; docs/doctor.md.
 nlohmann::ordered_json examination_json(const Examination& examination);
 
-/// What examination_json() of another machine has made, with its shape and its texts checked.
+/// The examination_json() of another machine, with its shape and its texts checked.
 /// @return  printable
-/// @throws MeasurementError  it is something else
+/// @throws MeasurementError  its shape is another one
 nlohmann::ordered_json checked_examination(const nlohmann::json& received);
 
 /// Names in a folder, as paths, sorted; none where it cannot be read. Throws nothing.
 std::vector<std::filesystem::path> entries_of(const std::filesystem::path& folder);
 
-/// Of a port: the names of its netdevs, and the types of its GIDs ("RoCE v2"); each sorted, once.
+/// The names of a port's netdevs, and the types of its GIDs ("RoCE v2"); each sorted, once.
 std::vector<std::string> netdevs_of(const std::filesystem::path& port);
 std::vector<std::string> gid_types_of(const std::filesystem::path& port);
 /// Is the state of a port (".../ports/1") ACTIVE?

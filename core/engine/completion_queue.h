@@ -14,7 +14,7 @@
 
 namespace rdmameter {
 
-/// What the CQs are to be.
+/// The properties of the CQs to create.
 struct CqPlan {
   std::uint64_t count = 1;
   std::uint64_t entries = 1;  ///< of each

@@ -46,7 +46,7 @@ class Credits {
   /// Builds the writes to a peer whose words are at this address.
   void aim(std::span<ibv_qp* const> qps, std::uint64_t peer_address, std::uint32_t peer_rkey);
 
-  /// Of each QP, or one of all.
+  /// The credits of each QP, or one credit that all share.
   std::span<Credit> all() { return credits_; }
 
  private:

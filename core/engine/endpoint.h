@@ -32,7 +32,7 @@ namespace rdmameter {
 /// ibv_qp_attr holds no more reads under way.
 inline constexpr std::uint32_t kMostReads = 255;
 
-/// What both ends use in the end.
+/// The settings that both ends have agreed on.
 struct Agreed {
   std::uint32_t mtu_bytes = 0;
   std::uint32_t outstanding_reads = 1;  ///< per QP, from the initiator to the responder
@@ -98,8 +98,8 @@ class Endpoint {
   /// @throws Unsupported  the GID is no address that rdma_cm takes
   CmEndpoint cm_endpoint() const;
 
-  /// What connect() does, by rdma_cm: both ends at a time. Afterwards the view knows where
-  /// datagrams go.
+  /// Connects as connect() does, but by rdma_cm: both ends at a time. Afterwards the view knows
+  /// where datagrams go.
   /// @param cm     the responder's listens
   /// @param port   the responder's
   /// @param nonce  the case's
@@ -107,7 +107,7 @@ class Endpoint {
   void connect_by_cm(CmConnector& cm, const EndpointInfo& peer, const Agreed& agreed,
                      std::uint16_t port, const std::string& nonce);
 
-  /// The same, as connections to this peer want it.
+  /// The endpoint's CmEndpoint for connections to this peer.
   CmEndpoint cm_endpoint_towards(const EndpointInfo& peer, const Agreed& agreed) const;
 
   /// Brings the QPs to RTS; the responder's into the group, the initiator's to where they can send

@@ -28,7 +28,7 @@ void list_fields(auto& fields, Is<ListeningAt> auto& at) {
 
 inline constexpr std::size_t kMaxThreadsOfACase = 256;  ///< the axis's range
 
-/// Of one direction.
+/// The introduction of one direction.
 struct Introduction {
   std::optional<EndpointInfo> endpoint;  ///< nothing: it is on no verbs device
   std::string device;
@@ -57,7 +57,7 @@ void list_fields(auto& fields, Is<Introduction> auto& end) {
   fields("threads", end.threads, {.max_size = kMaxThreadsOfACase});
 }
 
-/// Of both directions.
+/// The introductions of both directions.
 struct Introductions {
   Introduction forward;
   std::optional<Introduction> backward;  ///< nothing: the responder sends no messages of its own

@@ -41,7 +41,7 @@ class Measurer {
   /// After a MeasurementError: can further cases be measured (is the session still up)?
   virtual bool usable() const = 0;
 
-  /// What goes on beside the cases that are measured from here on; null: nothing. Borrowed. Only
+  /// Sets the traffic that runs beside the cases measured from here on; null: none. Borrowed. Only
   /// make_background_measurer()'s can have any.
   virtual void set_background(const TestCase*) {}
 

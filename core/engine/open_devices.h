@@ -37,7 +37,7 @@ class OpenDevices {
     return *slot;
   }
 
-  /// The same for a new repetition: of a device that is open, port and GIDs are asked for anew.
+  /// The device for a new repetition: if it is open already, its port and GIDs are queried anew.
   /// @throws as look_again(), too
   OpenDevice& get_anew(const std::string& device, std::uint64_t port_num, std::uint64_t gid_index) {
     const bool known = open_.contains({device, port_num, gid_index});
@@ -46,7 +46,7 @@ class OpenDevices {
     return found;
   }
 
-  /// As get(); null where there is no device: each case that needs one then says so.
+  /// The device as from get(); null where there is none: each case that needs one then says so.
   OpenDevice* find(const std::string& device, std::uint64_t port_num, std::uint64_t gid_index) {
     try {
       return &get(device, port_num, gid_index);

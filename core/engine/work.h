@@ -38,16 +38,16 @@ class Work {
   /// Receives that each QP has taken; of an SRQ one number for all.
   std::vector<std::uint64_t> arrivals() const;
 
-  /// What this end's loop notes of itself; null: the case is not watched.
+  /// The log of this end's loop; null: the case is not watched.
   WatchLog* watch() const { return watch_.get(); }
 
   /// Are this end's messages inlined (small enough for the QP's inline room, and asked for)?
   bool inlined() const { return inlined_; }
 
-  /// Those that the loop kept last, in no order; of a case with timestamps.
+  /// The timestamps that the loop kept last, in no order; of a case with timestamps.
   std::vector<Timestamps> timestamps() const;
 
-  /// What the loop measured of its load; nothing: it is not an open loop's initiator.
+  /// The load as the loop measured it; nothing: it is not an open loop's initiator.
   std::optional<LoadData> load() const;
 
   /// The best stretch of the traffic, once the loop has ended; nothing: it was not looked for.
@@ -55,7 +55,8 @@ class Work {
     return peak_ ? peak_->peak(traffic_, size_bytes, scale) : std::nullopt;
   }
 
-  /// Of each QP, labels and ports left out; empty: the loop keeps none. Once it has ended.
+  /// The figures of each QP without labels and ports, once the loop has ended; empty:
+  /// it keeps none.
   /// @param window_ns  of a bandwidth
   std::vector<QpFigures> per_qp(std::uint64_t window_ns) const;
 
@@ -118,7 +119,7 @@ std::uint32_t receive_list_length(
 std::uint32_t send_chain_length(std::uint32_t signal_every, std::uint32_t post_list,
                                 std::uint32_t depth, std::uint64_t slots, std::uint32_t peers = 1);
 
-/// The same, of a case.
+/// The length of a case's chains of sends.
 std::uint32_t send_chain_length(const TestCase& test_case, Role role);
 
 /// WRs in a ring of a part of a mix: at least the depth, and a multiple of the part's slots.

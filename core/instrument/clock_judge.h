@@ -9,7 +9,7 @@
 
 namespace rdmameter {
 
-/// What is known of this machine's counter.
+/// The facts about this machine's counter.
 struct CalibrationFacts {
   bool has_counter = false;
   double first_ticks_per_ns = 0, second_ticks_per_ns = 0;  ///< of the two intervals
@@ -26,14 +26,14 @@ inline constexpr double kMaxDisagreementPpm = 200;
 /// at 0.
 ClockChoice judge_calibration(const CalibrationFacts& facts);
 
-/// From this tick on a latency of one microsecond is known to 1 % or worse.
+/// With a tick of this length or more, a latency of one microsecond has an error of 1 % or more.
 inline constexpr double kCoarseTick_ns = 10;
 
 /// How far apart two readings are at least if they differ [ns]: aarch64's counters often step by
 /// 40 ns. Of the kernel's clock it is not known.
 std::optional<double> resolution_ns(const ClockChoice& clock);
 
-/// What readers of latencies should know of the clock; empty: nothing.
+/// A warning about the clock for readers of latencies; empty: none.
 std::string clock_warning(const ClockChoice& clock);
 
 }  // namespace rdmameter

@@ -75,7 +75,7 @@ class Buckets {
   value_type back_{};
 };
 
-/// What a histogram of nanoseconds holds; see core/instrument/histogram.h for the index rule.
+/// The content of a histogram of nanoseconds; core/instrument/histogram.h has the index rule.
 struct HistogramData {
   std::uint64_t count = 0;  ///< all samples, overflow included
   std::uint64_t sum_ns = 0;
@@ -87,7 +87,7 @@ struct HistogramData {
   bool operator==(const HistogramData&) const = default;
 };
 
-/// What has been recorded so far.
+/// The samples recorded so far.
 HistogramData snapshot(const Histogram& histogram);
 
 /// Adds the samples of `other`: exactly what recording both into one histogram would have given.
@@ -100,16 +100,17 @@ void merge(HistogramData& into, const HistogramData& other);
 /// @return         0 for an empty histogram
 std::uint64_t percentile(const HistogramData& data, double percent);
 
-/// As percentile(), but only where enough samples stand behind it: at least ten beyond the
-/// percentile (p50 20, p90 100, p99 1000, p99.9 10^4, p99.99 10^5 samples in all).
+/// The percentile, but only where enough samples support it: at least ten beyond the percentile
+/// (p50 20, p90 100, p99 1000, p99.9 10^4, p99.99 10^5 samples in all).
 std::optional<std::uint64_t> reported_percentile(const HistogramData& data, double percent);
 
-/// Of the samples [ns]: the mean is exact, the deviation the population's, from bucket midpoints.
+/// Mean and standard deviation of the samples [ns]: the mean is exact, the deviation the
+/// population's, from bucket midpoints.
 /// @param data  with a sample at least
 double mean(const HistogramData& data);
 double standard_deviation(const HistogramData& data);
 
-/// What the reports say about a latency. In ns, or in whatever the divisor makes of it.
+/// The figures of a latency in reports: in ns, or as the divisor makes them.
 struct LatencySummary {
   std::uint64_t count = 0;
   double min = 0, max = 0;                             ///< exact

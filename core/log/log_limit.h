@@ -35,7 +35,7 @@ class LogLimit {
   /// Once the second has passed: what it dropped, a line for each of the worst sources and one for
   /// the others. Call it before admits(), and when due().
   std::vector<std::string> notes(Clock::time_point now);
-  /// The same of a second that has not passed.
+  /// The notes of a second that has not passed yet.
   std::vector<std::string> last_notes();
 
   /// When notes() will have some; none: nothing was dropped.

@@ -48,7 +48,8 @@ class CheckedJson {
   /// A whole number of 0 or more, or (in a file, from 2^53 on) its digits in a string.
   std::uint64_t count() const;
   std::uint64_t count_within(std::uint64_t min, std::uint64_t max) const;
-  /// As at(element).count_within(), and quickly: the way to it is put into words in errors alone.
+  /// Does the work of at(element).count_within() faster: it makes the element's path only
+  /// for an error.
   std::uint64_t count_at(std::size_t element, std::uint64_t min, std::uint64_t max) const;
 
   /// @return the place of this text among `names`, of which there are two or more

@@ -42,7 +42,7 @@ concept Is = std::same_as<std::remove_const_t<Data>, Struct>;
 template <class Value>
 concept IsArray = std::same_as<Value, std::vector<typename Value::value_type>>;
 
-/// What a list is written into.
+/// The form into which a list is written.
 enum class FieldForm : std::uint8_t { file, message };
 
 template <class Data>
@@ -52,8 +52,8 @@ nlohmann::ordered_json write_fields(const Data& data, FieldForm form = FieldForm
 template <class Data>
 Data read_fields(const CheckedJson& json);
 
-/// What holds of a number, or of each number in an array; of the bytes of a text; of the elements
-/// of an array.
+/// The limits of a number (or of each number in an array), of a text's bytes, and of
+/// an array's elements.
 struct FieldRule {
   std::uint64_t min = 0, max = std::numeric_limits<std::uint64_t>::max();
   std::size_t min_size = 0;
@@ -76,7 +76,7 @@ class FieldWriter {
   }
   /// A text of any bytes; its reader must make it printable.
   void any_text(const char* key, const std::string& value) { constant(key, value); }
-  /// What other functions write and read, as JSON.
+  /// A JSON value that other functions write and read.
   void embedded(const char* key, const auto& value, const auto& to_json, const auto&) {
     constant(key, to_json(value));
   }
@@ -96,9 +96,9 @@ class FieldWriter {
   }
   /// The keys of an object, among those of this one.
   void beside(const auto& make) { json_.update(make()); }
-  /// For what must hold before anything is written.
+  /// Calls a check that must pass before anything is written.
   void when_written(const auto& check) { check(); }
-  /// Keys that are no fields. @throws std::logic_error  one is
+  /// Writes keys that are no fields. @throws std::logic_error  one is
   void extra(const nlohmann::ordered_json& more);
 
   nlohmann::ordered_json take() { return std::move(json_); }
@@ -226,13 +226,14 @@ class FieldReader {
   }
   void beside(const auto&) {}
   void when_written(const auto&) {}
-  /// Of JSON without bulk those that are no objects or arrays.
+  /// Adds the keys that are no fields. Of JSON without bulk, only those that hold no
+  /// object or array.
   void extra(nlohmann::ordered_json& more) const;
 
  private:
   static constexpr std::size_t kMostKeys = 48;  ///< of a row; no limit
 
-  /// What is as it should be needs no words for the way to it.
+  /// The fast way for a correct value, which makes no path for an error.
   /// @return  false: it is not, or not of these types
   template <class Value>
   bool quickly(const char* key, Value& value, const FieldRule& rule) const {

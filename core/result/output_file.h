@@ -12,7 +12,7 @@
 
 namespace rdmameter {
 
-/// What stands at an output's path.
+/// The kind of file at an output's path.
 struct OutputPlace {
   bool stream = false;         ///< a pipe, a terminal, /dev/null...: written as it goes
   std::optional<mode_t> mode;  ///< permissions of the file that is there; nothing: there is none
@@ -29,7 +29,7 @@ bool is_stdout(std::string_view path);
 ///                     what could be overwritten
 OutputPlace look_at_output(const std::string& path, Writing writing = Writing::replaced);
 
-/// The same for what an option was given; empty: it was not.
+/// Checks the output path that an option was given; empty: the option was not given.
 /// @throws UsageError  which names the option, too
 void check_writable(const std::string& output, const char* option = "-o");
 

@@ -26,7 +26,7 @@ struct ResultFileError : std::runtime_error {
   int error_number;  ///< errno value
 };
 
-/// What `context` is made of. What is not known, or not there, stays null.
+/// The parts of `context`. A part that is not known, or does not exist, stays null.
 struct ContextParts {
   nlohmann::ordered_json
       google_benchmark;          ///< date, host_name, num_cpus...: keys of `context` itself

@@ -10,7 +10,7 @@
 
 namespace rdmameter {
 
-/// What becomes of a file's parts, in this order.
+/// The functions that take a file's parts, in this order.
 struct ResultParts {
   std::function<void(nlohmann::ordered_json& context)> context;  ///< checked: ours, of our schema
   /// @param where  "FILE: row 3 (NAME)", for the text of errors

@@ -53,7 +53,7 @@ struct BandwidthData {
   std::optional<PeakData> peak;                        ///< nothing: it was not looked for
 };
 
-/// Of an open loop's mix the requests of one operation and size.
+/// The requests of one operation and size in an open loop's mix.
 struct LoadPart {
   std::string operation;  ///< "read", "fetch_add"...
   std::uint64_t size_bytes = 0;
@@ -65,7 +65,8 @@ struct LoadPart {
   LatencyData lateness{.definition = LatencyData::Definition::lateness};
 };
 
-/// What an open loop was offered, and how far it kept up. The responses are the row's latency.
+/// The load that an open loop was offered, and how far it kept up. The responses are
+/// the row's latency.
 struct LoadData {
   std::uint64_t due = 0;        ///< requests that fell due
   std::uint64_t window_ns = 0;  ///< from when the one before them was due to when the last was
@@ -134,7 +135,7 @@ struct SweepData {
   std::vector<SweepPoint> points;  ///< in the order of measurement
 };
 
-/// What went on beside the case, while that was measured.
+/// The background traffic while the case was measured.
 struct BackgroundData {
   std::uint64_t operations = 0, window_ns = 0;
   std::uint64_t bytes = 0;            ///< payload of those; 0: none has any
@@ -144,8 +145,8 @@ struct BackgroundData {
 /// The most QPs that a row lists one by one; of more, the slowest.
 inline constexpr std::size_t kMaxListedQps = 1024;
 
-/// What the QPs of one direction did, one by one. Vectors by QP are empty where they do not apply,
-/// or have one element for each QP that is listed.
+/// The figures of each QP of one direction. Vectors by QP are empty where they do not apply, or
+/// have one element for each QP that is listed.
 struct PerQpData {
   /// A number of each QP, over all of them.
   struct Spread {
@@ -194,7 +195,7 @@ struct Hops {
   double mean = 0;
 };
 
-/// What one collective among the ranks moves, and how long it takes. Bytes and messages are those
+/// The data that one collective among the ranks moves, and its time. Bytes and messages are those
 /// of its schedule, without what relays send again. The row's latency has a sample for each
 /// collective: the time of the rank that took longest.
 struct CollectiveData {
@@ -206,7 +207,7 @@ struct CollectiveData {
   std::optional<double> algbw_gb_per_s, busbw_gb_per_s;       ///< nccl-tests' [1e9 bytes/s]
 };
 
-/// Of the one-way times of a matrix that the row leaves out.
+/// A summary of the one-way times of a matrix that the row leaves out.
 struct MatrixSummary {
   struct Pair {
     std::uint64_t from = 0, to = 0, hops = 0;
@@ -218,19 +219,19 @@ struct MatrixSummary {
   std::vector<Pair> slowest;  ///< by `of_median`, the slowest first
 };
 
-/// So many pairs of a MatrixSummary are listed.
+/// The most pairs that a MatrixSummary lists.
 inline constexpr std::size_t kMaxSlowestPairs = 32;
 
-/// From one rank to another: why it has no time.
+/// A pair of ranks without a time, and why.
 struct FailedPair {
   std::uint64_t from = 0, to = 0;
   std::string reason;
 };
 
-/// So many of a row are listed.
+/// The most failed pairs that a row lists.
 inline constexpr std::size_t kMaxFailedPairs = 1024;
 
-/// What takes much longer than the rest of a topology.
+/// A rank, pair or direction that takes much longer than the rest of a topology.
 struct Straggler {
   enum class Verdict {
     none,
@@ -260,24 +261,24 @@ struct TopologyData {
   std::optional<std::uint64_t> qps_total;    ///< their sum
   std::optional<std::uint64_t> barrier_qps;  ///< those of the barrier of all ranks, apart
 
-  /// By verb: what creating the graph's own QPs and bringing them to RTS took, at the rank whose
-  /// sum is the largest.
+  /// Time by verb of creating the graph's own QPs and bringing them to RTS, at the rank whose sum
+  /// is the largest.
   NamedCounts connect_ns;
   NamedCounts
       setup_ns;  ///< by step: all else before the first message, the slowest rank's for each
-  /// By kind, computed: what the connections take whatever the traffic (buffers, qps, cqs, mrs), at
-  /// the rank with most; what relayed messages take on top (buffers, queues), at the rank with
-  /// most.
+  /// Computed memory by kind: of the connections, independent of the traffic (buffers, qps, cqs,
+  /// mrs), and of relayed messages in addition (buffers, queues); each at the rank with most.
   NamedCounts connection_bytes, relay_bytes;
   NamedCounts kernel;  ///< of the rank with most `connection_bytes`: qps, cqes, mr_bytes...
 
   std::optional<double> barrier_ns;  ///< median time of the RDMA barrier
-  /// From row to column, of round trips the median half, of streams the time of one message;
-  /// nothing: not measured.
+  /// The times from row to column: of round trips half the median, of streams the time of one
+  /// message; nothing: not measured.
   std::vector<std::vector<std::optional<double>>> matrix_ns;
   std::optional<MatrixSummary> matrix_summary;  ///< of more than kMaxMatrixRanks
   std::vector<FailedPair> failed_pairs;         ///< of traffics in rounds; the others have times
-  /// Of traffics in rounds: rounds, one after the other; pairs of a round are measured together.
+  /// The number of rounds of a traffic in rounds. They go one after the other; pairs of a round
+  /// are measured together.
   std::optional<std::uint64_t> rounds;
   /// Nothing: not judged, as where ranks shared cores.
   std::optional<Straggler> straggler;
@@ -296,7 +297,7 @@ struct TopologyData {
   nlohmann::ordered_json extra;       ///< further keys, kept as they are; null: none
 };
 
-/// What a repetition yields.
+/// The result of a repetition.
 struct Measurement {
   std::optional<LatencyData> latency;
   std::optional<BandwidthData> bandwidth;

@@ -84,7 +84,7 @@ void list_fields(auto& fields, Is<OverTimeData> auto& data) {
   fields("max", data.max_ns, rule);
   fields("lost", data.lost, rule);
 }
-/// As many elements everywhere. @throws UsageError
+/// Checks that all vectors have the same number of elements. @throws UsageError
 void complete(OverTimeData& data, const CheckedJson& json);
 
 void list_fields(auto& fields, Is<BlameData::Stall> auto& stall) {

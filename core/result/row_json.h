@@ -25,14 +25,14 @@ nlohmann::ordered_json row_to_json(const Row& row);
 /// @throws UsageError  naming `where`, the key and the reason
 Row row_from_json(const nlohmann::ordered_json& json, const std::string& where);
 
-/// What is large and tells no metric: keys whose values row_without_bulk() does not look at.
+/// Large values that hold no metric: the keys that row_without_bulk() skips.
 inline constexpr std::array<std::string_view, 5> kBulk{"histogram", "half_round_trip",
                                                        "device_counters", "resources", "points"};
 
-/// The same but for these; statistics of latencies are those that the row tells.
+/// The row without kBulk; the statistics of its latencies are those that the JSON states.
 Row row_without_bulk(const nlohmann::ordered_json& json, const std::string& where);
 
-/// What ends the name of a row of this status: "", "/error" or "/skipped".
+/// The end of the name of a row with this status: "", "/error" or "/skipped".
 std::string_view name_suffix(Row::Status status);
 
 /// "round_trip", "completion"... "" beyond the last value; so do the other names.

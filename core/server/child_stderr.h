@@ -18,7 +18,7 @@ class ChildStderr {
   /// @throws VerbsError  there is no descriptor or memory for a pipe
   ChildStderr();
 
-  /// To be the process's stderr. A write to it does not block: what finds no room (64 KiB) is lost.
+  /// The process's future stderr. A write to it does not block: text beyond its 64 KiB is lost.
   int writable() const noexcept { return writable_.get(); }
   /// The process has it.
   void close_writable() noexcept { writable_.reset(); }

@@ -18,7 +18,7 @@
 
 namespace rdmameter {
 
-/// Of a server's log.
+/// A line about a client in a server's log.
 struct ClientLine {
   std::string_view peer;  ///< address:port
   std::string_view text;
@@ -32,7 +32,7 @@ struct ClientLine {
 /// Takes a line about a client; from any session's thread. It throws nothing and does not wait.
 using ClientLog = std::function<void(const ClientLine& line)>;
 
-/// What the sessions of one server share.
+/// The objects that the sessions of one server share.
 struct ResponderShared {
   explicit ResponderShared(const CaseNeeds& limits) : account(limits) {}
 

@@ -37,14 +37,14 @@ namespace rdmameter {
 
 /// The descriptors that a session's process is started with.
 inline constexpr int kClientDescriptor = 3, kServerDescriptor = 4;
-/// Of a message on the pair.
+/// The longest message on the pair.
 inline constexpr std::size_t kPipeMessageBytes = 64 * 1024;
-/// The same where connected cases are shown, with the numbers of all their QPs.
+/// The longest message where connected cases are shown, with the numbers of all their QPs.
 inline constexpr std::size_t kShownPipeMessageBytes = kProvedMessageBytes;
-/// Of a line for the log; the server cuts it shorter.
+/// The longest line for the log; the server cuts it shorter.
 inline constexpr std::size_t kLogTextBytes = 4096;
 
-/// What a session has to know: the keys of its seal, too, but not the token.
+/// The data that a session needs, the keys of its seal included, but not the token.
 struct SessionStart {
   std::string peer;
   Greeting greeting;
@@ -112,7 +112,7 @@ class PipeHost final : public SessionHost {
   bool case_is_shared() override;
   void end_case() noexcept override;
   bool shows_connected() const override { return shown_; }
-  /// Those with too many QPs for a message are not shown.
+  /// A case with too many QPs for one message is not shown.
   void show_connected(const ConnectedCase& connected) override;
   void show_row(const nlohmann::json& row) override;
 

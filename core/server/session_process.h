@@ -12,7 +12,7 @@ namespace rdmameter {
 /// The argument with which this program is such a process; not for users.
 inline constexpr const char* kSessionArgument = "session";
 
-/// From SIGTERM to SIGKILL, and how long the end of a killed process is awaited.
+/// The time from SIGTERM to SIGKILL, and the time to wait for the end of a killed process.
 inline constexpr std::chrono::milliseconds kTermGrace{500}, kKillGrace{300};
 
 /// Runs this program once more for a client that has been let in, and answers what that process

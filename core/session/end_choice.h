@@ -31,7 +31,7 @@ class EndChoice {
   /// @throws MeasurementError, Interrupted  as messages do
   TestCase settled(TestCase test_case, Channel& channel);
 
-  /// Another session begins.
+  /// Forgets the peer, for another session.
   void forget_peer() {
     theirs_.clear();
     made_.clear();

@@ -19,7 +19,7 @@ std::string_view failure_kind(const std::exception& error);
 /// Throws Unsupported, UsageError, NoDevice, TokenError; of any other kind MeasurementError.
 [[noreturn]] void throw_failure(std::string_view kind, const std::string& text);
 
-/// What a message "failed" holds.
+/// The content of a message "failed".
 struct Failure {
   std::string kind, reason;
 };

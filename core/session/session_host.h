@@ -17,7 +17,7 @@ struct CaseNeeds {
   std::uint64_t threads = 0;  ///< that run loops
 };
 
-/// What a line of a server's log tells of a client, for who does not show every line.
+/// The kind of event in a log line about a client, for a log that leaves out some kinds.
 enum class ClientEvent : std::uint8_t {
   note,          ///< none of the following
   connected,     ///< it was let in
@@ -33,7 +33,7 @@ enum class ClientEvent : std::uint8_t {
 /// @throws MeasurementError, UsageError  it is not what it should be, which ends the session
 using ShowListener = std::function<void(const nlohmann::json& what)>;
 
-/// The same of a case whose QPs are connected.
+/// Called with a case whose QPs are connected.
 using ConnectedListener = std::function<void(const ConnectedCase& what)>;
 
 class SessionHost {

@@ -18,12 +18,12 @@ inline constexpr std::string_view kLabelsPerQp = "per-qp:";
 /// The most labels that a list may have.
 inline constexpr std::size_t kMaxFlowLabels = 1024;
 
-/// What --flow-label says: of a number one label, of per-qp:A,B,... all of them (a '+' separates
-/// them as well, as in the names of cases, where a comma would end a value).
+/// The labels of a --flow-label: of a number one label, of per-qp:A,B,... all of them (a '+'
+/// separates them as well, as in the names of cases, where a comma would end a value).
 /// @return nothing where it is neither; `spread` is not
 std::optional<std::vector<std::uint32_t>> parse_flow_labels(std::string_view text);
 
-/// As names and results have it: "7", "per-qp:1+2". @param labels  not empty
+/// The labels as names and results have them: "7", "per-qp:1+2". @param labels  not empty
 std::string flow_labels_text(const std::vector<std::uint32_t>& labels);
 
 /// The labels of a case: one for each of its QPs where it is spread or a list, which is read in a

@@ -24,20 +24,20 @@ struct MixPart {
   bool operator==(const MixPart&) const = default;
 };
 
-/// What a mix may have. Sends are of one size, since their answers are of the same.
+/// The opcodes that a mix may have. Sends have one size, since their answers have it, too.
 inline constexpr std::array kMixed{Opcode::rdma_read, Opcode::rdma_write, Opcode::send,
                                    Opcode::fetch_add, Opcode::cmp_swap};
 inline constexpr std::size_t kMaxMixParts = 16;
 inline constexpr std::uint64_t kMaxMixWeight = 1'000'000;
 inline constexpr std::uint64_t kMaxMixSize = 1ULL << 31;
 
-/// What --mix says: "read:70,write:30", or with sizes "read:4K:50,read:64:20,write:8:30". A '+'
-/// separates parts as well, as in the names of cases, where a comma would end a value.
+/// The parts of a --mix: "read:70,write:30", or with sizes "read:4K:50,read:64:20,write:8:30". A
+/// '+' separates parts as well, as in the names of cases, where a comma would end a value.
 /// @return nothing where it is no mix: an unknown operation, a weight of 0, a part twice, sends of
 ///         two sizes, a size of an atomic, more than kMaxMixParts parts
 std::optional<std::vector<MixPart>> parse_mix(std::string_view text);
 
-/// As names and results have it: "read:4096:50+write:30".
+/// The mix as names and results have it: "read:4096:50+write:30".
 std::string mix_text(std::span<const MixPart> parts);
 
 }  // namespace rdmameter

@@ -8,7 +8,7 @@
 
 namespace rdmameter {
 
-/// What a request asks for. Its number is what the wire says: a new one goes to the end.
+/// The operation of a request. Its number is sent to the peer, so a new one goes to the end.
 enum class Opcode : std::uint64_t {
   send,
   rdma_write,
@@ -24,8 +24,8 @@ enum class Opcode : std::uint64_t {
   flush,  ///< an RDMA WRITE, and a FLUSH of its bytes behind it
 };
 
-/// What the rest of the program asks of an opcode. How it is posted stands in
-/// core/engine/loop/table_post.cpp.
+/// The properties of an opcode that the rest of the program needs. How it is posted stands
+/// in core/engine/loop/table_post.cpp.
 struct OpcodeTraits {
   Opcode opcode;
   std::string_view name;  ///< in the log

@@ -41,7 +41,7 @@ enum class RecvQueue : std::uint64_t { rq, srq };
 enum class Connect : std::uint64_t { tcp, cm };
 /// How a message is split over its SGEs; see pieces_of().
 enum class Split : std::uint64_t { even, uneven, page };
-/// What moves a message from rank to rank: a send, or an operation on the other's memory.
+/// The operation that moves a message between ranks: a send, or an access to the other's memory.
 enum class RankOpcode : std::uint64_t { send, write, read };
 /// How a GPU's memory is registered. automatic: as a dma-buf, or where that does not go by its
 /// address; pointer_first: the other way round, as perftest's --use_cuda.
@@ -66,13 +66,13 @@ inline constexpr std::uint64_t kSweep = kAuto;
 /// Marks an --slo that is a multiple of the p99 without load, which the rest of the bits say.
 inline constexpr std::uint64_t kTimesUnloaded = 1ULL << 62;
 
-/// What begins a `memory` or a `payload` that is a file: "file:PATH".
+/// Prefix of a `memory` or a `payload` that is a file: "file:PATH".
 inline constexpr std::string_view kFileMemory = "file:";
 inline constexpr std::string_view kZeroPayload = "zero";
-/// So much of a payload's file is read: it goes over the wire.
+/// The most bytes of a payload's file that are read: they are sent to the peer.
 inline constexpr std::size_t kMaxPayloadFileBytes = 64 << 10;
 inline constexpr std::string_view kDeviceMemory = "device";
-/// What begins a `memory` that is a dma-buf of the kernel's (NAME: of a DMA heap, or kUdmabuf), or
+/// Prefixes of a `memory` that is a dma-buf of the kernel's (NAME: of a DMA heap, or kUdmabuf), or
 /// lies in a GPU: "dmabuf:NAME", "cuda:N" or "cuda:BUS_ID", "rocm:N".
 inline constexpr std::string_view kDmabufMemory = "dmabuf:", kCudaMemory = "cuda:",
                                   kRocmMemory = "rocm:";
@@ -92,15 +92,15 @@ inline bool cpu_reaches(std::string_view memory) noexcept {
 inline bool is_opened(std::string_view memory) noexcept {
   return memory.starts_with(kFileMemory) || memory.starts_with(kDmabufMemory) || is_gpu(memory);
 }
-/// What `core` takes beside CPUs: near the device or not at all; not pinned. Ranges of CPUs have a
-/// '+' between them, since a comma makes several cases.
+/// The values of `core` other than CPUs: near the device or not at all; not pinned. Ranges of CPUs
+/// have a '+' between them, since a comma makes several cases.
 inline constexpr std::string_view kNearDevice = "numa";
 inline constexpr std::string_view kNotPinned = "off";
 inline constexpr char kCpuSeparator = '+';
 /// An atomic works on 8 bytes, aligned to 8 (IBTA vol. 1, 9.4.5).
 inline constexpr std::uint64_t kAtomicBytes = 8;
 
-/// What each end chooses for itself.
+/// The settings that each end chooses for itself.
 struct EndSettings {
   std::string device;  ///< empty: see core/verbs/port_choice.h
   std::uint64_t port_num = 0;
@@ -225,7 +225,7 @@ struct TestCase {
     return pattern == Pattern::ping_pong || (open_loop() && takes_receive());
   }
   bool topology() const noexcept { return pattern == Pattern::topology; }
-  /// By QPs that lead to one peer each.
+  /// Are ranks connected by QPs that lead to one peer each?
   bool connects_ranks() const noexcept { return topology() && transport != Transport::ud; }
   bool needs_responder() const noexcept { return !control() || has_responder(verb); }
   bool reliable() const noexcept { return transport == Transport::rc; }
@@ -268,7 +268,7 @@ struct TestCase {
   /// A baseline test, without verbs: then most axes do not apply and stay at their defaults.
   bool over_tcp() const noexcept { return opcode == Opcode::tcp_send; }
   bool one_sided() const noexcept { return traits(opcode).one_sided; }
-  /// To all of its peers at once. Over UD, which is what multicast there is.
+  /// Does a send go to all peers at once? Over UD, the only transport with multicast.
   bool multicast() const noexcept { return opcode == Opcode::mcast_send; }
   /// Is it, or has the mix, such an operation? No other opcode's name contains this word.
   bool mixes_sends() const noexcept {
@@ -307,7 +307,7 @@ struct Word {
   std::uint64_t value;
 };
 
-/// What an axis's text means.
+/// How an axis's text is read.
 enum class AxisKind {
   count,     ///< a whole number
   hex,       ///< a hexadecimal number behind 0x, at most 0xffff
@@ -377,7 +377,8 @@ std::span<const Axis> axes();
 /// The axis of this option (without dashes); null: there is none.
 const Axis* find_axis(std::string_view option, std::span<const Axis> among = axes());
 
-/// What the option takes, to end a sentence: "bytes from 1 to 2G (K, M, G are 1024-based)".
+/// The values that the option takes, to end a sentence: "bytes from 1 to 2G (K, M,
+/// G are 1024-based)".
 std::string accepts_text(const Axis& axis);
 
 /// "rc", "uc", "ud"; "tcp" for a test that goes over it, where the transport is no axis; empty for
@@ -407,7 +408,7 @@ double messages_per_s(const TestCase& test_case);
 /// MTU.
 TestCase default_case(Opcode opcode, Pattern pattern);
 
-/// The same for a control path test. Its queues and buffers are those of a bandwidth test.
+/// The default case of a control path test. Its queues and buffers are those of a bandwidth test.
 TestCase default_case(Verb verb);
 
 /// One value of an axis as people type it, e.g. "8K", "max", "0.5". A duration unsets the

@@ -5,7 +5,7 @@
 
 namespace rdmameter {
 
-/// What a control path test calls.
+/// The verb that a control path test calls.
 enum class Verb : std::uint64_t {
   reg_mr,
   dereg_mr,

@@ -11,7 +11,7 @@
 
 namespace rdmameter {
 
-/// By name, as the driver calls them. Two of one name (counters/ and hw_counters/) keep the latter.
+/// Counters by the driver's names. Two of one name (counters/ and hw_counters/) keep the latter.
 using Counters = std::map<std::string, std::uint64_t>;
 
 /// Every readable number under SYSFS/class/infiniband/DEVICE/ports/PORT/{counters,hw_counters} and
@@ -22,10 +22,10 @@ using Counters = std::map<std::string, std::uint64_t>;
 Counters read_counters(std::string_view device, unsigned port_num,
                        const std::filesystem::path& sysfs = "/sys");
 
-/// What changed between two readings: {"duplicate_request": 3, ...}, by name, without those that
+/// The changes between two readings: {"duplicate_request": 3, ...}, by name, without those that
 /// stayed; an object even when nothing changed; null when there are no counters at all. A counter
-/// that went down was reset, or stuck at its maximum: it is left out, for its difference is not
-/// known.
+/// that went down was reset, or stuck at its maximum: it is left out, for its difference
+/// is not known.
 nlohmann::ordered_json counter_differences(const Counters& before, const Counters& after);
 
 }  // namespace rdmameter

@@ -64,7 +64,7 @@ std::optional<ibv_mtu> mtu_from_bytes(std::uint64_t size_bytes);  ///< 256, 512 
 /// @throws UsageError  the device has no such port; the text says which it has
 PortInfo query_port(ibv_context& context, std::uint64_t port_num);
 
-/// As query_port; kAuto: the first ACTIVE one.
+/// Queries a port that must be ACTIVE; kAuto: the first one that is.
 /// @throws UnusableDevice  the port is not ACTIVE; the text gives the state of each
 PortInfo query_active_port(ibv_context& context, std::uint64_t port_num);
 
@@ -74,7 +74,8 @@ std::vector<Gid> query_gids(ibv_context& context, std::uint8_t port_num);
 /// PCI vendor of EFA.
 inline constexpr std::uint32_t kAmazon = 0x1d0f;
 
-/// As the device states them. Zero: none. (Inline data is not stated: see core/verbs/probe.h.)
+/// The limits that the device states. Zero: none. (Inline data is not
+/// stated: see core/verbs/probe.h.)
 struct DeviceLimits {
   std::string firmware;
   std::uint32_t vendor_id = 0, vendor_part_id = 0, hardware_version = 0;
@@ -105,7 +106,7 @@ std::optional<int> device_numa_node(std::string_view device,
 /// that cannot be opened is there with an "error".
 nlohmann::ordered_json devices_json();
 
-/// The same for people. @param devices  what devices_json() returned
+/// The devices as a text for people. @param devices  from devices_json()
 std::string devices_text(const nlohmann::ordered_json& devices);
 
 }  // namespace rdmameter

@@ -33,7 +33,7 @@ struct Gid {
 std::string_view gid_type_name(GidType type);
 std::optional<GidType> gid_type_from_name(std::string_view name);
 
-/// As inet_ntop writes an IPv6 address: "fe80::1", "::ffff:10.9.0.1".
+/// The GID as inet_ntop writes an IPv6 address: "fe80::1", "::ffff:10.9.0.1".
 std::string gid_text(const ibv_gid& gid);
 /// @return nullopt when `text` is no IPv6 address
 std::optional<ibv_gid> gid_from_text(std::string_view text);
@@ -43,7 +43,7 @@ bool is_ipv4_mapped(const ibv_gid& gid);
 /// Is it of fe80::/10, which no router passes on?
 bool is_link_local(const ibv_gid& gid);
 
-/// Its place in choose_gid()'s order on Ethernet: the smaller, the better.
+/// The GID's place in choose_gid()'s order on Ethernet: the smaller, the better.
 int gid_rank(const Gid& gid);
 
 /// Picks the GID to use. By itself: on InfiniBand index 0, on Ethernet of those that are addresses
@@ -63,7 +63,7 @@ Gid choose_gid(std::span<const Gid> gids, int link_layer, std::uint64_t requeste
 /// IPv4 packets.
 bool gids_match(const Gid& mine, const Gid& theirs);
 
-/// The same, as a text.
+/// The reason why two GIDs cannot talk, as a text.
 /// @return what is wrong and which options mend it; empty: nothing
 std::string check_gid_match(const Gid& mine, const Gid& theirs);
 

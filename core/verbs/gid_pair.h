@@ -20,7 +20,7 @@ namespace rdmameter {
 /// An end offers so many of its GIDs at most.
 inline constexpr std::size_t kMostGidsOffered = 16;
 
-/// What an end may use of its port's GIDs: the best kMostGidsOffered by choose_gid()'s order, or
+/// The GIDs of its port that an end may use: the best kMostGidsOffered by choose_gid()'s order, or
 /// the one that was asked for.
 /// @param requested  table index, or kAuto
 std::vector<Gid> gids_to_offer(std::vector<Gid> gids, std::uint64_t requested);
@@ -48,7 +48,7 @@ using GidPairRank = std::array<bool, 4>;
 GidPairRank rank_of(const GidPair& pair);
 bool of_two_subnets(const GidPair& pair);
 
-/// As an end tells it to its peer.
+/// The fields of a GID that an end sends to its peer.
 void list_fields(auto& fields, Is<Gid> auto& gid) {
   fields("index", gid.index, {.max = 255});  // as ibv_global_route holds it
   fields.coded("gid", gid.value, gid_text, gid_from_text);

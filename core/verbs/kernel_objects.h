@@ -14,15 +14,15 @@
 
 namespace rdmameter {
 
-/// Of a device's objects that this process's threads have made: "qps", "cqs", "cqes" (entries of
-/// all CQs), "mrs", "mr_bytes", "srqs"; and "pinned_bytes", of the whole process. What this kernel
-/// does not tell is absent; empty: it tells nothing of objects. It has the kernel list all objects
-/// of the device, of all processes: for after the measured part.
+/// The number of a device's objects that this process's threads have made: "qps", "cqs", "cqes"
+/// (entries of all CQs), "mrs", "mr_bytes", "srqs"; and "pinned_bytes", of the whole process. What
+/// this kernel does not tell is absent; empty: it tells nothing of objects. It has the kernel list
+/// all objects of the device, of all processes: for after the measured part.
 std::vector<std::pair<std::string, std::uint64_t>> kernel_objects(const ibv_context& context);
 
-/// Of a device's objects that all processes and the kernel have made: their number by type, as
-/// `rdma resource show` has it ("pd", "cq", "qp", "cm_id", "mr"...); empty: the kernel does not
-/// tell.
+/// The number of a device's objects that all processes and the kernel have made, by type, as
+/// `rdma resource show` has it ("pd", "cq", "qp", "cm_id", "mr"...); empty: the kernel
+/// does not tell.
 std::vector<std::pair<std::string, std::uint64_t>> device_objects(const ibv_context& context);
 
 /// Memory pinned for devices [B]: what is registered, and queues that the driver keeps in the

@@ -13,7 +13,7 @@
 
 namespace rdmameter {
 
-/// What is told of a port's rate.
+/// The facts about a port's rate.
 struct LinkRateFacts {
   std::uint64_t port_speed_100_mbps = 0;  ///< ibv_query_port_speed(3); 0: not told
   /// Width and speed by the codes of ibv_port_attr. The kernel shows XDR as NDR in `active_speed`,

@@ -45,11 +45,11 @@ struct PortPair {
 std::optional<PortPair> choose_port_pair(const EndPorts& mine, const EndPorts& theirs,
                                          Transport transport);
 
-/// What was taken and what was passed over, as one line without its end; empty: nothing was passed
-/// over but ports that are not ACTIVE and those that come later and are as good.
+/// The choice and what was passed over, as one line without its end; empty: nothing was passed over
+/// but ports that are not ACTIVE and those that come later and are as good.
 std::string choice_text(const EndPorts& mine, const EndPorts& theirs, const PortPair& taken,
                         Transport transport);
-/// The same for an end that chooses alone.
+/// The text of a choice without a peer.
 std::string choice_text(const EndPorts& end, const PortFacts& taken, Transport transport);
 
 /// Why two ends cannot be joined, and the pair that could, if there is one.

@@ -17,8 +17,8 @@
 
 namespace rdmameter {
 
-/// So many devices are looked at, each of which must be opened, and so many ports are told of: a
-/// host has hundreds of virtual functions.
+/// The most devices that are looked at (each must be opened), and the most ports that are sent to a
+/// peer: a host may have hundreds of virtual functions.
 inline constexpr std::size_t kMostDevicesLookedAt = 64, kMostPortsTold = 64;
 
 struct PortFacts {
@@ -47,11 +47,11 @@ std::string_view kind_name(const PortFacts& port);
 /// @return  also those that cannot be used; empty: there is no (such) device
 std::vector<PortFacts> list_ports(std::string_view device, std::uint64_t gid_index);
 
-/// Those of which a peer is told: kMostPortsTold, such as can be chosen before those that only have
-/// a reason.
+/// The ports that are sent to a peer: up to kMostPortsTold, those that can be chosen before those
+/// that only have a reason.
 std::vector<PortFacts> ports_to_tell(std::vector<PortFacts> ports);
 
-/// As an end tells it to its peer.
+/// The fields of a port that an end sends to its peer.
 void list_fields(auto& fields, Is<PortFacts> auto& port) {
   fields("device", port.device, {.min_size = 1, .max_size = IBV_SYSFS_NAME_MAX});
   fields("port_num", port.number);

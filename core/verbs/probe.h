@@ -18,11 +18,12 @@ struct RdmaCoreVersion;  // core/verbs/environment.h
 ibv_qp_type qp_type(Transport transport);
 std::string_view transport_name(Transport transport);  ///< "rc", "uc", "ud"
 
-/// Of a QP with one SGE a request and no inline data. @param cq  for its sends and receives
+/// The attributes of a QP with one SGE a request and no inline data. @param cq  for its
+/// sends and receives
 ibv_qp_init_attr plain_qp(ibv_cq& cq, Transport transport, std::uint64_t send_wrs,
                           std::uint64_t recv_wrs);
 
-/// What QPs of one transport can be created with.
+/// The limits with which QPs of one transport can be created.
 struct QpLimits {
   bool creatable = false;              ///< a plain QP of this transport can be made at all
   std::string reason;                  ///< why not, else empty

@@ -14,7 +14,7 @@ namespace rdmameter {
 /// The Q_Key of every UD QP here: any value that both ends share and that is not privileged (bit 31
 /// clear, IBTA vol. 1, 3.5.3).
 inline constexpr std::uint32_t kQkey = 0x11111111;
-/// That of QPs which rdma_cm tells peers of, or puts into a multicast group: RDMA_UDP_QKEY.
+/// The Q_Key of QPs that rdma_cm announces to peers, or puts into a multicast group: RDMA_UDP_QKEY.
 inline constexpr std::uint32_t kCmQkey = 0x01234567;
 
 /// QPNs and PSNs are 24 bits wide.
@@ -23,7 +23,7 @@ inline constexpr std::uint32_t k24Bits = 0xffffff;
 /// A first PSN that no earlier connection of the same QP number is likely to have had.
 std::uint32_t random_psn();
 
-/// What a connected QP needs to know of its peer, and what both have agreed.
+/// The facts about its peer that a connected QP needs, and the settings that both have agreed on.
 struct QpPath {
   ibv_mtu mtu = IBV_MTU_1024;
   std::uint8_t port_num = 1;
@@ -40,7 +40,7 @@ struct QpPath {
   std::uint8_t timeout = 14, retry_count = 7, rnr_retry = 7, min_rnr_timer = 12;
 };
 
-/// What a case's axes say of the path; the rest is the devices' and the peer's.
+/// The path's settings from a case's axes; the rest comes from the devices and the peer.
 QpPath path_of(const TestCase& test_case);
 
 /// The address handle attributes of the path, for RTR (RC, UC) and for ibv_create_ah (UD).

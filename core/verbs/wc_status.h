@@ -16,7 +16,7 @@ struct WcMeaning {
   std::string_view hint;   ///< what to look at; empty: nothing is known to help
 };
 
-/// Of any value, also of one that this header does not know.
+/// The meaning of any value, also of one that this header does not know.
 WcMeaning wc_meaning(ibv_wc_status status);
 
 /// "IBV_WC_RETRY_EXC_ERR on QP 0x11: cause. hint"

@@ -38,7 +38,7 @@ std::string why_bad_token(std::string_view token);
 /// A random nonce. Make one per connection and never use it again.
 std::string make_nonce();
 
-/// What both ends must agree on for a proof to hold.
+/// The values on which both ends must agree for a proof to hold.
 struct Challenge {
   std::uint32_t version;  ///< of the protocol
   std::string_view initiator_nonce, responder_nonce;
@@ -52,7 +52,7 @@ std::string make_proof(std::string_view token, Role prover, const Challenge& cha
 bool proof_holds(std::string_view token, Role prover, const Challenge& challenge,
                  std::string_view proof);
 
-/// What seals the session whose proofs have held: HMAC-SHA-256, keyed with the token, over another
+/// The keys that seal a session after both proofs: HMAC-SHA-256, keyed with the token, over another
 /// purpose, the sender's role, version and both nonces. They tell nothing of the token that could
 /// not be guessed from a proof.
 /// @param own  of the end that gets them

@@ -19,8 +19,8 @@ namespace rdmameter {
 inline constexpr std::size_t kUnprovedMessageBytes = 1024;  ///< until the peer proved its token
 inline constexpr std::size_t kProvedMessageBytes = 1024 * 1024;  ///< afterwards
 inline constexpr unsigned kMessageDepth = 16;                    ///< nested arrays and objects
-/// What the values of a parsed message may take, beyond their text. The longest list of QPNs that
-/// fits into a message takes 6 MiB.
+/// The memory that a parsed message's values may take, beyond their text. The longest list of QPNs
+/// that fits into a message takes 6 MiB.
 inline constexpr std::size_t kParsedMessageBytes = 8 * 1024 * 1024;
 
 /// The connection cannot be used any further. The text names the peer and says what went wrong.
@@ -48,7 +48,7 @@ class Channel {
   /// @throws ChannelError, Interrupted
   void send(const nlohmann::json& message, Deadline deadline) { send(message, deadline, false); }
 
-  /// As send(), of the message after which this end says nothing more.
+  /// Sends the last message of this end.
   void send_last(const nlohmann::json& message, Deadline deadline) {
     send(message, deadline, true);
   }
@@ -58,8 +58,8 @@ class Channel {
   /// @throws ChannelError, Interrupted
   nlohmann::json receive(Deadline deadline);
 
-  /// As receive(), of what has come already. Nothing: the message is not whole yet; the next call
-  /// goes on with it.
+  /// Receives without waiting. Nothing: the message is not whole yet; the next call goes
+  /// on with it.
   /// @throws ChannelError
   std::optional<nlohmann::json> try_receive();
 
@@ -72,11 +72,11 @@ class Channel {
     return std::move(connection_);
   }
 
-  /// From here on all messages of both directions are sealed. Both ends call this between the same
-  /// two messages.
+  /// Seals all later messages of both directions. Both ends call this between the
+  /// same two messages.
   void seal(const SealKeys& keys);
 
-  /// Of the text of a message. Applies to both directions.
+  /// Limits a message's text, in both directions.
   void set_max_message_bytes(std::size_t bytes) noexcept { max_message_bytes_ = bytes; }
 
   /// False once a send or receive failed, or was interrupted in the middle of a message.

@@ -42,7 +42,7 @@ std::string message_text(const Data& data) {
   return make_message("", data).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-/// Of whatever length.
+/// Reads a message_text() of any length.
 /// @throws MeasurementError  as read_message(), parse_message()
 template <class Data>
 Data read_message_text(std::string_view text) {

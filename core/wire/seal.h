@@ -20,12 +20,12 @@ void prepare_sodium();
 
 using SealKey = std::array<unsigned char, crypto_secretstream_xchacha20poly1305_KEYBYTES>;
 
-/// Of one end of a session. Make them for one connection and never use them again.
+/// The keys of one end of a session. Make them for one connection and never use them again.
 struct SealKeys {
   SealKey send, receive;
 };
 
-/// What one direction remembers between two messages; forgotten with its owner.
+/// The state of one direction between two messages; erased with its owner.
 struct SealState {
   SealState() = default;
   SealState(const SealState&) = default;

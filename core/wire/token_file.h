@@ -36,7 +36,7 @@ class TokenFolders {
   /// @throws UsageError  there is a file that holds no token, or that others can reach
   std::optional<Found> find(std::uint16_t port) const;
 
-  /// For people: where a token would be.
+  /// The paths where a token would be, as a text for people.
   std::string text() const;
 
  private:

@@ -19,7 +19,7 @@ class Deadline {
 
   static Deadline in(Clock::duration from_now) noexcept { return at(Clock::now() + from_now); }
   static Deadline at(Clock::time_point when) noexcept { return Deadline(when); }
-  /// For a resident server waiting for its next client, and for nothing else.
+  /// No deadline: only for a resident server that waits for its next client.
   static Deadline never() noexcept { return Deadline(Clock::time_point::max()); }
 
   bool is_never() const noexcept { return when_ == Clock::time_point::max(); }

@@ -16,7 +16,7 @@
 
 namespace rdmameter {
 
-/// For several threads at once.
+/// The connections that have not proved themselves. Several threads may call its functions at once.
 class WaitingRoom {
  public:
   static constexpr std::size_t kMaxPlaces = 64;          ///< connections that are listened to
@@ -39,9 +39,9 @@ class WaitingRoom {
   /// The oldest of those that wait for which there is a place; nothing: there is none.
   std::optional<Guest> enter();
 
-  /// It has said something: it is not one of those that connect and are silent.
+  /// Notes that the connection has sent something: it is no longer silent.
   void spoken(std::uint64_t place) noexcept;
-  /// It has proved itself, or has gone. May be called again.
+  /// Frees the place: the connection has proved itself, or has gone. May be called again.
   void leave(std::uint64_t place) noexcept;
 
   /// Shuts the oldest silent connection for which another one waits, if it has had its time. Its

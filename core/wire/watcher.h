@@ -10,8 +10,8 @@
 
 namespace rdmameter {
 
-/// What a watcher does now and then: shows the peer that this end lives, looks whether the loop
-/// makes progress. Rare, since a wake-up can land in a measurement.
+/// The periodic work of a watcher: shows the peer that this end lives, looks whether the loop makes
+/// progress. Rare, since a wake-up can land in a measurement.
 struct Tick {
   Deadline::Clock::duration every{};
   std::function<bool()> act;  ///< false: give up, as at the deadline. May throw: the peer has gone

@@ -9,7 +9,7 @@
 
 namespace rdmameter {
 
-/// So many a message has room to name; see topologies/ranks/loop/message_buffer.h.
+/// The most ranks that a message has room to name; see topologies/ranks/loop/message_buffer.h.
 inline constexpr std::uint32_t kMaxTopologyRanks = 4096;
 
 /// Every axis of Pattern::topology, in the order of result names: those of ranks, then axes().

@@ -17,8 +17,8 @@ namespace rdmameter {
 
 inline constexpr std::uint64_t kWordBytes = 4;
 
-/// What a collective is for, by whatever algorithm. `words` of a collective are those of a block
-/// where each rank has its own (allgather, alltoall), else those of the whole.
+/// The purpose of a collective, independent of its algorithm. `words` of a collective are those of
+/// a block where each rank has its own (allgather, alltoall), else those of the whole.
 enum class CollectiveKind {
   allreduce,  ///< every rank gets the sum of all, modulo 2^32
   alltoall,   ///< every rank gets a block from each
@@ -57,7 +57,7 @@ struct CollectiveStep {
   std::optional<ReceivedWords> receive = {};
 };
 
-/// What one rank does.
+/// The steps of one rank.
 struct RankSchedule {
   std::uint64_t memory_words = 0;
   WordRange input, result;      ///< where the rank's own words are before; what it has then
@@ -80,7 +80,8 @@ struct Collective {
 
 std::span<const Collective* const> collectives();
 
-/// Those of so many bytes, as nccl-tests counts them (docs/topologies-reference.md); 0: too few.
+/// The words of so many bytes, as nccl-tests counts them (docs/topologies-reference.md);
+/// 0: too few.
 std::uint64_t words_of_size(CollectiveKind kind, Rank ranks, std::uint64_t size_bytes);
 /// The least size of which words_of_size() makes anything.
 std::uint64_t least_size(CollectiveKind kind, Rank ranks);
@@ -93,11 +94,11 @@ double bus_factor(CollectiveKind kind, Rank ranks);
 /// @param at  from the begin of RankSchedule::input
 using InputWord = std::function<std::uint32_t(Rank rank, std::uint64_t at)>;
 
-/// What must be in RankSchedule::result, if each rank began with such words.
+/// The words that RankSchedule::result must hold, if each rank began with such words.
 std::vector<std::uint32_t> expected_result(const Collective& collective, Rank rank, Rank ranks,
                                            std::uint64_t words, const InputWord& input);
 
-/// Of all ranks together.
+/// The totals of all ranks together.
 struct CollectiveTotals {
   struct FlowMessages {
     Rank from, to;
@@ -124,8 +125,8 @@ std::vector<Rank> only_next(Rank rank, Rank ranks);
 /// The block of so many that `words` are divided into; of a rest each of the first has one word.
 WordRange block_of(std::uint64_t words, Rank blocks, Rank block);
 
-/// Of an alltoall, without its steps: behind the blocks that a rank sends are those that it
-/// receives, each in the order of the ranks. Its own block is moved there.
+/// Begins a rank's schedule of an alltoall, without its steps: behind the blocks that a rank sends
+/// are those that it receives, each in the order of the ranks. Its own block is moved there.
 RankSchedule begin_alltoall(Rank rank, Rank ranks, std::uint64_t words);
 
 /// Adds a step that exchanges these; a message of no words is none.

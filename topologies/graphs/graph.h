@@ -32,13 +32,13 @@ struct Graph {
 /// Where a rank stands in an ascending list that has it.
 std::uint32_t place_of(std::span<const Rank> ascending, Rank rank);
 
-/// What a shape is made of: "torus2d:2x4" has the arguments 2 and 4.
+/// The arguments of a shape: "torus2d:2x4" has the arguments 2 and 4.
 struct ShapeArguments {
   std::vector<std::uint64_t> numbers;
   std::uint64_t seed = 0;
 };
 
-/// What a graph comes to at a number of ranks, without building it.
+/// The figures of a graph at a number of ranks, without building it.
 struct ShapeFigures {
   std::string graph = {};  ///< with its arguments at this size: "torus2d:8x8"; empty: as given
   std::uint64_t neighbours = 0;  ///< of the rank with most; QPs where there is one per edge
@@ -59,13 +59,13 @@ struct Place {
 std::string fits_any(const ShapeArguments&, Rank ranks);
 Place on_circle(const ShapeArguments&, Rank rank, Rank ranks);
 
-/// Of two places on a circle of so many: how many steps from one to the other, the shorter way.
+/// The number of steps between two places on a circle of `length`, the shorter way.
 constexpr Rank around(Rank from, Rank to, Rank length) {
   const Rank away = from < to ? to - from : from - to;
   return away < length - away ? away : length - away;
 }
 
-/// For formulas of counts, all of which are exact in a double.
+/// A count as a double, for formulas; all counts are exact in it.
 constexpr double real(std::uint64_t count) {
   return static_cast<double>(count);
 }
@@ -113,7 +113,8 @@ std::optional<ChosenShape> find_shape(std::string_view text, std::uint64_t seed 
 /// @throws UsageError  there is no such shape (the text lists them), or it takes other arguments
 ChosenShape read_shape(std::string_view text, std::uint64_t seed);
 
-/// Of a graph as it stands in a result. @return nothing: not such a shape, not at so many ranks
+/// The figures of a graph as a result names it. @return nothing: not such a shape, not at
+/// so many ranks
 std::optional<ShapeFigures> shape_figures(const std::string& graph, std::uint64_t ranks);
 
 }  // namespace rdmameter

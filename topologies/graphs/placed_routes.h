@@ -16,20 +16,20 @@
 
 namespace rdmameter {
 
-/// Of a rank.
+/// The place of a rank.
 struct RankPlace {
   std::uint32_t host = 0;                  ///< numbered from 0 as they first appear
   std::optional<std::uint32_t> numa_node;  ///< of its CPU; nothing: not told, or of no matter
 
   bool operator==(const RankPlace&) const = default;
 };
-/// By rank. Empty: not known.
+/// The places of all ranks, by rank. Empty: not known.
 using RankPlaces = std::vector<RankPlace>;
 
 /// @param hosts  their names, by rank
 RankPlaces places_on(std::span<const std::string> hosts);
 
-/// Of two ranks.
+/// The kind of a pair of ranks.
 enum class PairKind : std::size_t {
   other_host,
   same_host,   ///< where NUMA nodes count, it is not known whether they share one
@@ -62,8 +62,8 @@ class ByKind : public std::array<T, kPairKinds> {
 
 PairKind kind_of(const RankPlace& a, const RankPlace& b);
 
-/// Of a route, by kind: its edges, and which of them is the first one. Of the mean of there and
-/// back, as times are half round trips: halves where these differ.
+/// The number of a route's edges by kind, and the kind of the first one. Both are means of the two
+/// directions, as times are half round trips: halves where these differ.
 struct RouteKinds {
   ByKind<double> first{}, hops{};
 

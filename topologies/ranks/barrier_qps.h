@@ -16,7 +16,7 @@
 
 namespace rdmameter {
 
-/// Of two ranks each, the lower one first.
+/// Pairs of ranks, the lower one first.
 using RankPairs = std::set<std::pair<Rank, Rank>>;
 
 /// A step of a rank's barrier.
@@ -45,10 +45,10 @@ class BarrierQps {
   BarrierQps(BarrierQps&&) = delete;
 
   const std::vector<Rank>& partners() const { return partners_; }
-  /// What a partner must know of this rank: of its QPs only that between the two.
+  /// The data that a partner needs of this rank: of its QPs only that between the two.
   EndpointInfo info_for(Rank partner) const;
   ibv_qp* qp_with(Rank partner) const { return qps_[place_of(partners_, partner)].get(); }
-  /// As Node's.
+  /// Connects the QPs as Node::connect() does.
   /// @param peers    the info_for() this rank of each partner
   /// @param refused  as Node::connect()'s
   void connect(const std::map<Rank, EndpointInfo>& peers,
@@ -58,9 +58,9 @@ class BarrierQps {
   /// The rank towards which a QP has failed, to be asked when nothing of the barrier is
   /// needed any more.
   std::optional<Rank> failed_towards();
-  /// As Node's.
+  /// Are the QPs of a thread domain? As Node::has_thread_domain().
   bool has_thread_domain() const { return domain_.parent() != nullptr; }
-  /// Of a QP that was tried in vain, to see whether words can go inline.
+  /// Time of a QP creation that was tried in vain, to see whether words can go inline.
   std::uint64_t trial_ns() const { return maker_.trial_ns(); }
 
  private:

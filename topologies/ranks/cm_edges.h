@@ -41,13 +41,13 @@ void list_fields(auto& fields, Is<CmInvitation> auto& invitation) {
 /// Lives as long as the connections: with it they end.
 class CmEdges {
  public:
-  /// From now on ranks above can call.
+  /// Begins to listen: ranks above can call from now on.
   /// @param qps  in INIT, by the rank at the other end, which has them in the same order
   /// @throws VerbsError, Unsupported
   CmEdges(OpenDevice& device, const TestCase& test_case, Rank rank,
           std::map<Rank, std::vector<ibv_qp*>> qps, CmWatch watch);
 
-  /// What a rank above must know to call this one.
+  /// The data that a rank above needs to call this one.
   CmInvitation invitation(Rank caller) const;
 
   /// Brings all QPs to RTS.

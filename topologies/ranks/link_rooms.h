@@ -19,7 +19,7 @@ struct LinkCounts {
   std::vector<std::uint64_t> in, out;  ///< from the neighbour; to it
 };
 
-/// Of the traffic's messages, one for each flow: how many pass a rank's links in each hop class.
+/// How many of the traffic's messages, one for each flow, pass a rank's links in each hop class.
 /// @param classes  hop classes: no route has more hops
 LinkCounts count_link_messages(const TopologyPlan& plan, const CommonPlan& common, Rank rank,
                                std::uint32_t classes);

@@ -23,7 +23,7 @@ class TopologyMeasurer : public Measurer {
   virtual std::uint64_t common_seed() const = 0;
 };
 
-/// What is the same for all cases of a run.
+/// The settings that are the same for all cases of a run.
 struct RanksChoice {
   bool judge_shared = false;      ///< look for a straggler even where ranks share cores
   ChoiceListener on_choice = {};  ///< called with what this rank chose among its devices

@@ -24,7 +24,7 @@ namespace rdmameter {
 /// @throws Unsupported  as agreed_mtu()
 QpPath path_to_rank(const OpenDevice& device, const TestCase& test_case, EndpointInfo peer);
 
-/// What a rank has sent of itself. @throws MeasurementError  nothing
+/// The data that a rank has sent about itself. @throws MeasurementError  it has sent none
 const EndpointInfo& info_of(const std::map<Rank, EndpointInfo>& peers, Rank rank);
 
 /// Why no message gets to a rank, or comes from it.
@@ -44,7 +44,7 @@ class Node : NodeLayout {
   using NodeLayout::receive_mode;
   using NodeLayout::relay_bytes;
 
-  /// What a neighbour must know of this rank: of its QPs only those between the two.
+  /// The data that a neighbour needs of this rank: of its QPs only those between the two.
   EndpointInfo info_for(Rank neighbour) const;
 
   /// The QPs between the two.
@@ -59,9 +59,9 @@ class Node : NodeLayout {
   NodeWork& work() { return *work_; }
 
   std::uint32_t mtu_bytes() const { return mtu_bytes_; }
-  /// What the calls of "create_qp", "create_ah" and "modify_qp" for the graph's QPs have taken.
+  /// The time of the calls of "create_qp", "create_ah" and "modify_qp" for the graph's QPs.
   NamedCounts connect_ns() const;
-  /// Of a QP that was tried in vain, to see whether credits can go inline.
+  /// Time of a QP creation that was tried in vain, to see whether credits can go inline.
   std::uint64_t trial_ns() const { return maker_.trial_ns(); }
   /// Are its QPs of a thread domain, so that the provider can leave out locks?
   bool has_thread_domain() const { return domain_.parent() != nullptr; }

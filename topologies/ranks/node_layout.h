@@ -31,7 +31,7 @@ class NodeLayout {
   }
   std::uint64_t cq_count() const;
   std::size_t memory_size() const;
-  /// Of the words that neighbours credit, in the memory.
+  /// Offset in the memory of the words that neighbours credit.
   std::size_t credited_at() const { return areas().credited; }
   const MessagePattern& pattern() const { return pattern_; }
 
@@ -43,20 +43,20 @@ class NodeLayout {
 
  protected:
   using Areas = RankAreas;
-  /// Of posted requests: first-class messages alone, or relayed ones, too.
+  /// Queue entries of posted requests: first-class messages alone, or relayed ones, too.
   struct QueueEntries {
     std::uint64_t sends = 0, receives = 0;
   };
-  /// That can be outstanding.
+  /// The completions that can be outstanding.
   static std::uint64_t completions(const QueueEntries& entries) {
     return entries.sends + entries.receives;
   }
   QueueEntries entries_of(std::uint64_t link, std::uint32_t classes) const;
   QueueEntries entries(std::uint32_t classes) const;
   std::uint64_t places() const;
-  /// Of messages that begin here: so many can be under way, each with a label of its own.
+  /// The most messages from this rank that can be under way, each with a label of its own.
   std::uint64_t own_hops() const;
-  /// Of their labels, in the memory.
+  /// Offset in the memory of these messages' labels.
   std::size_t labels_at() const;
   std::uint64_t receives() const;
   Areas areas(std::uint64_t links) const;

@@ -18,7 +18,7 @@ namespace rdmameter {
 
 class RankCollective;
 
-/// What a NodeWork is built on. Borrowed.
+/// The objects that a NodeWork uses. Borrowed.
 struct NodeParts {
   std::vector<ibv_qp*> qps;
   std::vector<ibv_cq*> cqs;
@@ -53,14 +53,14 @@ class NodeWork : NodeLayout {
 
   /// Where this rank's round trips go first, from now on.
   void begin_round_trip_to(Rank first);
-  /// By source, the next stop of a round trip that has come here, from now on. Borrowed.
+  /// Sets, by source, the next stop of a round trip that has come here. Borrowed.
   void reply_to(const std::vector<std::uint32_t>& by_source);
   /// How messages for this rank are delivered from now on: where a round trip begins, or at any
   /// other stop.
   void deliver_round_trips(bool begun_here);
 
-  /// Of RDMA WRITEs and READs, once all have passed a barrier: compares what lies in the places
-  /// that they were for, and counts it in relay().
+  /// Compares the destinations of RDMA WRITEs and READs with what they should hold, once all ranks
+  /// have passed a barrier, and counts it in relay().
   /// @param senders  ranks that have written here; not looked at for reads
   /// @throws MeasurementError  nothing of one of them is there
   void check_places(std::span<const Rank> senders);

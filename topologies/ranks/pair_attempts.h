@@ -12,7 +12,7 @@
 
 namespace rdmameter {
 
-/// What each rank must know of the next attempt.
+/// The data of the next attempt that each rank needs.
 struct NextAttempt {
   std::uint64_t half_round = 0;  ///< at which it begins
   RankPairs lost;                ///< that are not measured any more
@@ -30,8 +30,8 @@ class PairAttempts {
   /// @param half_rounds  of the whole case
   explicit PairAttempts(std::uint64_t half_rounds) : half_rounds_(half_rounds) {}
 
-  /// What the ranks have told of an attempt. One that the barrier has failed in counts for nothing,
-  /// but for the pairs that later barriers avoid.
+  /// Adds the ranks' results of an attempt. An attempt in which a barrier failed counts for
+  /// nothing, but for the pairs that later barriers avoid.
   /// @param avoided  by barriers, so far; more are added
   /// @return  is another attempt needed, and of use?
   bool add(std::vector<RankResult> results, RankPairs& avoided);
@@ -39,7 +39,7 @@ class PairAttempts {
   /// @param no_barrier  pairs that the barrier avoids
   NextAttempt next(const RankPairs& no_barrier) const { return {passed_, lost_, no_barrier}; }
 
-  /// Of all attempts, by rank. Those of an attempt that had no use tell why.
+  /// The results of all attempts, by rank. Those of an attempt that was of no use say why.
   std::vector<RankResult> take_results() { return std::move(results_); }
 
  private:
@@ -49,7 +49,7 @@ class PairAttempts {
   std::vector<RankResult> results_;
 };
 
-/// Of one rank.
+/// The pairs of one rank that are left.
 PairsLeft pairs_left(const NextAttempt& next, Rank rank);
 
 }  // namespace rdmameter

@@ -39,7 +39,7 @@ class RankCollective {
 
   /// Where the times of so many collectives will be, from now on.
   void time_next(std::uint64_t count);
-  /// Of those that were timed since.
+  /// The times of the collectives since the last call.
   std::vector<std::uint64_t> take_samples();
 
  private:

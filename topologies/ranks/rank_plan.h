@@ -25,7 +25,7 @@ inline constexpr std::uint64_t kMaxCollectives = 1U << 16;
 /// Partners of a drawn stream come again after so many.
 inline constexpr std::uint32_t kPartnerDraws = 4096;
 
-/// Of all ranks.
+/// The plan of all ranks.
 struct TopologyPlan {
   ChosenShape shape;
   ChosenTraffic traffic;
@@ -66,31 +66,32 @@ EdgeQps edge_qps(const TestCase& test_case);
 /// To be called where why_no_topology() is empty.
 TopologyPlan plan_topology(const TestCase& test_case);
 
-/// Of a traffic in rounds; of others none.
+/// The rounds of a traffic in rounds; others have none.
 std::vector<PairRound> rounds_of_pairs(const TopologyPlan& plan, const TestCase& test_case);
 
-/// What the plans of all ranks are made from, of size O(n^2) where messages are relayed: a process
-/// that plans several ranks makes it once.
+/// The common part of all ranks' plans, of size O(n^2) where messages are relayed: a process that
+/// plans several ranks makes it once.
 struct CommonPlan {
   std::vector<Tree> trees;  ///< of TrafficMode::spread, by root
-  /// Of others, if messages are relayed: by rank and destination, the neighbour that comes next.
+  /// Other traffics, if messages are relayed: by rank and destination, the neighbour
+  /// that comes next.
   std::vector<std::vector<std::uint16_t>> next;
   std::vector<PairRound> rounds;  ///< rounds_of_pairs()
 };
 static_assert(kMaxTopologyRanks - 1 <= std::numeric_limits<std::uint16_t>::max());
 CommonPlan common_plan(const TopologyPlan& plan, const TestCase& test_case);
 
-/// What a rank does with a message: over which of its neighbours (by their place in the graph's
+/// The route of a message at a rank: over which of its neighbours (by their place in the graph's
 /// list) it goes on, and whether it is for the rank itself.
 struct PlannedRoute {
   std::vector<std::uint32_t> neighbours;
   bool here = false;
 };
 
-/// Of any message: of class h are those that have been relayed h times.
+/// The number of hop classes: class h is of messages that have been relayed h times.
 std::uint32_t hop_classes(const TopologyPlan& plan);
 
-/// Of one rank.
+/// The plan of one rank.
 struct RankPlan {
   std::vector<PlannedRoute> routes;  ///< by destination; of TrafficMode::spread by source
   std::vector<std::uint32_t> hops;   ///< to each rank

@@ -70,7 +70,7 @@ double mean_of(const Matrix& matrix_ns) {
   return count > 0 ? sum / count : 0;
 }
 
-/// Of both directions those that have no time. A rank that only waited knows less of the reason
+/// The pairs without a time, in both directions. A rank that only waited knows less of the reason
 /// than the other one of its pair.
 void add_failed_pairs(TopologyData& topology, const Matrix& matrix_ns,
                       std::span<const RankResult> results) {

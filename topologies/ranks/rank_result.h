@@ -42,10 +42,10 @@ struct RankResult {
   NamedCounts kernel;  ///< what it counts of this rank; empty: it does not tell
   std::uint64_t qps = 0, barrier_qps = 0;
   RankSamples samples;  ///< not on the wire with the rest
-  /// By destination [ns; 0: none]: of round trips that begin here the median half; of streams of
-  /// pairs the time of one message.
+  /// Times by destination [ns; 0: none]: of round trips that begin here half the median; of streams
+  /// of pairs the time of one message.
   std::vector<double> matrix_row_ns;
-  /// Of such streams that come here, by source. Empty: the ranks that send know all.
+  /// Times of such streams that end here, by source. Empty: the ranks that send know all.
   std::vector<double> matrix_column_ns;
   std::vector<LostPair> lost_pairs;
   std::uint64_t half_rounds = 0;  ///< of pairs, that all ranks have passed

@@ -23,14 +23,14 @@ class Watchdog;
 /// Why a loop of a rank ended that others have kept waiting.
 inline constexpr const char* kOutOfPatience = "nothing has moved for too long (--patience)";
 
-/// Of a traffic in rounds of pairs: what is left after pairs have failed.
+/// The pairs of a traffic in rounds that are left after others have failed.
 struct PairsLeft {
   std::uint64_t half_round =
       0;                     ///< to begin with; of each pair first one rank begins, then the other
   std::set<Rank> lost = {};  ///< partners that are not measured any more
 };
 
-/// What a repetition works on. Borrowed.
+/// The objects that a repetition uses. Borrowed.
 struct RankRunParts {
   NodeWork& node;
   Barrier& barrier;

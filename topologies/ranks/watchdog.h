@@ -21,7 +21,7 @@ class Watchdog {
   ~Watchdog();
   Watchdog(Watchdog&&) = delete;
 
-  /// From now on `part` is requested, too: by an interrupt, and once so much time has passed.
+  /// Requests `part` as well from now on: by an interrupt, and after `time`.
   void limit(StopFlag& part, std::chrono::milliseconds time);
   /// Ends that; the flag may go.
   void lift_limit();

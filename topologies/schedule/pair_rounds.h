@@ -33,7 +33,7 @@ std::uint64_t partners_of_pairs(std::string_view text, Rank ranks);
 /// @pre  every rank can reach every other one
 std::vector<PairRound> pair_rounds(const Graph& graph, std::uint64_t seed, std::uint64_t partners);
 
-/// By round.
+/// A rank's turns, by round.
 std::vector<PairTurn> pair_turns(const std::vector<PairRound>& rounds, Rank rank);
 
 }  // namespace rdmameter

@@ -10,7 +10,8 @@
 
 namespace rdmameter {
 
-/// What a rank sends, in this order, and whose messages it then awaits, before its next round.
+/// The receivers of a rank's messages, in this order, and the senders whose messages it then
+/// awaits, before its next round.
 struct Round {
   std::vector<Rank> to, from;
   bool operator==(const Round&) const = default;

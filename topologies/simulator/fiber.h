@@ -14,14 +14,14 @@ class Fiber {
   /// @param body  throws nothing
   explicit Fiber(std::function<void()> body);
   Fiber(Fiber&&) = delete;
-  /// Of one that has not ended, what lives on its stack is not destroyed.
+  /// The objects on the stack of a fiber that has not ended are not destroyed.
   ~Fiber();
 
   /// Runs it until it waits or ends. @pre it has not ended; not to be called by a fiber
   void resume();
   bool ended() const { return ended_; }
 
-  /// Of the fiber that runs: goes back to resume().
+  /// Suspends the running fiber: returns to resume().
   static void wait();
 
  private:

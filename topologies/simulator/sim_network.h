@@ -26,7 +26,7 @@ struct SimPath {
   }
 };
 
-/// Of two ranks. Each kind has a path, and each rank a port for it.
+/// The kind of a pair of ranks. Each kind has a path, and each rank a port for it.
 enum class SimKind : std::size_t { other_host, same_host, other_numa };
 
 struct SimKindRow {
@@ -54,7 +54,7 @@ struct SimNetwork {
     return numa_node(a) == numa_node(b) ? SimKind::same_host : SimKind::other_numa;
   }
 
-  /// Of its host.
+  /// The number of the rank's NUMA node within its host.
   Rank numa_node(Rank rank) const {
     const Rank on_host = rank % ranks_per_host;
     if (ranks_per_numa != 0) return on_host / ranks_per_numa;

@@ -15,7 +15,7 @@ namespace rdmameter {
 /// A round trip by its stops, the first and last being where it begins.
 using RoundTripStops = std::vector<Rank>;
 
-/// What tells what is slow:
+/// The round trips that show which part is slow:
 ///   its pair, with and without the network busy;
 ///   each of the two ranks with other partners: a node is slow with all of them;
 ///   pairs of other ranks, for what is usual;

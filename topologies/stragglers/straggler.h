@@ -27,8 +27,8 @@ double median_of_values(std::vector<double> values);
 /// How often as long as usual something must take to be slow.
 inline constexpr double kSlowFactor = 1.33;
 
-/// So many pairs of one kind there must be for one of them to be slow: of two, either may be what
-/// is usual.
+/// The fewest pairs of one kind for one of them to be called slow: of two, either may be
+/// the usual one.
 inline constexpr std::size_t kFewestPairs = 3;
 
 /// Compared are only pairs whose routes have as many edges of each kind: within a host, between

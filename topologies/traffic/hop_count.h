@@ -11,7 +11,7 @@
 
 namespace rdmameter {
 
-/// Of a graph that must be searched, the messages of so many ranks are looked at.
+/// The number of ranks whose messages are looked at in a graph that must be searched.
 inline constexpr Rank kSampledRanks = 64;
 
 struct HopCount {

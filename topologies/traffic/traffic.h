@@ -32,7 +32,7 @@ enum class TrafficMode {
 /// How far the messages of a traffic go: what the model of costs knows of it.
 enum class Reach {
   pair,         ///< between two ranks that no others disturb: its latency is the path's
-  pair_stream,  ///< the same, and its bandwidth is
+  pair_stream,  ///< between two such ranks: its bandwidth is the path's
   once,         ///< sent once for each rank that gets it: to a neighbour, or copied on its route
   between_all,  ///< from every rank to all others alike
   other
@@ -45,9 +45,9 @@ enum class FlowSet {
   others,  ///< from every rank to every other
 };
 
-/// What a traffic of FlowSet::made consists of among so many ranks.
+/// The plan of a traffic of FlowSet::made among so many ranks.
 struct TrafficPlan {
-  /// Of TrafficMode::round_trip: the stops of each, the first and last being its initiator.
+  /// TrafficMode::round_trip: the stops of each round trip, the first and last being its initiator.
   std::vector<std::vector<Rank>> round_trips = {};
   std::vector<Flow> flows = {};  ///< of the others: each that there may be
 };
@@ -68,7 +68,8 @@ struct TrafficKind {
   std::string (*why_not)(const TrafficArguments&, Rank ranks) = [](const TrafficArguments&, Rank) {
     return std::string();
   };
-  /// Of FlowSet::made; null: a collective, whose flows are those of collective_totals().
+  /// FlowSet::made: makes the plan; null: a collective, whose flows are
+  /// those of collective_totals().
   TrafficPlan (*make)(Rank ranks, const TrafficArguments&) = nullptr;
   const Collective* collective = nullptr;  ///< of TrafficMode::collective
 };
@@ -80,7 +81,7 @@ using ChosenTraffic = ChosenRow<TrafficKind>;
 /// @return nothing: there is no such traffic, or it takes other arguments
 std::optional<ChosenTraffic> find_traffic(std::string_view text);
 
-/// Of a traffic as it stands in a result: one that is not known here is another.
+/// The reach of a traffic as a result names it: one that is not known here is `other`.
 Reach reach_of(std::string_view traffic);
 
 /// Are pairs of ranks measured in rounds? See pair_rounds().

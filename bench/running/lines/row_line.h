@@ -14,7 +14,7 @@ namespace rdmameter {
 /// @param name_width  columns for the name, so that lines align
 std::string row_line(const Row& row, std::size_t name_width);
 
-/// What the line says behind the name.
+/// The line's text behind the name.
 std::string row_text(const Row& row);
 
 /// Did another client use the server during the repetition? What lines say of it then.

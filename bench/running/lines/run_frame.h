@@ -20,7 +20,7 @@ namespace rdmameter {
 std::string run_header(const nlohmann::ordered_json& context,
                        const std::vector<std::string>& common, std::size_t width);
 
-/// What became of the cases of a run.
+/// How many cases of a run were measured, failed or were skipped.
 struct RunCount {
   RunTally rows;
   std::size_t cases = 0;                                          ///< that were measured

@@ -28,10 +28,10 @@ class RunOutput : public RunListener {
   RunOutput(const std::string& output, const nlohmann::ordered_json& context,
             const std::vector<PlannedCase>& cases);
 
-  /// What all rows together tell. Lines that end in a newline; empty: nothing.
+  /// A text about all rows together: lines that end in a newline; empty: nothing.
   using Telling = std::function<std::string(std::span<const Row>, const TextStyle&)>;
 
-  /// From here on rows are kept, and finish() tells this of them.
+  /// Keeps all rows from here on, and finish() prints `telling` of them.
   void tell_at_the_end(Telling telling) {
     if (!kept_) kept_.emplace();
     tellings_.push_back(std::move(telling));

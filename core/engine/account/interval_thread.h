@@ -14,11 +14,12 @@
 
 namespace rdmameter {
 
-/// What one interval saw.
+/// The figures of one interval.
 struct ProgressInterval {
   double end_s = 0, length_s = 0;  ///< since the start of the traffic
   std::uint64_t operations = 0;    ///< done in it
-  /// Of the case's last whole interval; nothing: it keeps none, or none has ended meanwhile.
+  /// The latencies of the case's last whole interval; nothing: it keeps none, or none
+  /// has ended meanwhile.
   std::optional<IntervalLatency> latency = {};
 };
 
@@ -31,7 +32,7 @@ struct IntervalListener {
 
 class IntervalThread {
  public:
-  /// Without anyone to hear there is no thread.
+  /// Without a listener there is no thread.
   /// @param test_case  one that runs until interrupted, or, where the listener takes those, a
   ///                   bandwidth, or a latency over time, whose duration has two intervals or more,
   ///                   of 100 ms at least

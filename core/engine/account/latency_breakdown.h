@@ -15,7 +15,7 @@
 
 namespace rdmameter {
 
-/// Both clocks, read at one time.
+/// The host's and the device's clock, read at one time.
 struct ClockPair {
   std::uint64_t ticks = 0;   ///< of the loop's clock, in the middle of the reading
   std::uint64_t device = 0;  ///< of the device's

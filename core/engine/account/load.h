@@ -37,11 +37,11 @@ std::vector<std::uint8_t> draw_parts(const TestCase& test_case, std::uint64_t se
 std::vector<std::uint64_t> count_parts(std::span<const std::uint8_t> drawn, std::size_t parts,
                                        std::uint64_t first, std::uint64_t count);
 
-/// What draw_gaps_ns(), draw_parts() and the loop's own records take.
+/// The memory of draw_gaps_ns(), draw_parts() and the loop's own records.
 std::uint64_t load_bytes(const TestCase& test_case);
 
-/// What the loops of several threads under one load come to. Rates add up, and so do the most that
-/// waited in each, which need not have been at the same time. @param loads  at least one
+/// The sum of the loops of several threads under one load. Rates are added, and so are the largest
+/// backlogs, which need not have been at the same time. @param loads  at least one
 LoadData sum_of_loads(std::span<const LoadData> loads);
 
 /// Owns what one run of an open loop reads and writes.

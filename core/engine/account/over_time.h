@@ -11,10 +11,10 @@
 
 namespace rdmameter {
 
-/// What a thread of the initiator's records into; null: the case keeps none.
+/// The series that a thread of the initiator records into; null: the case keeps none.
 std::unique_ptr<LatencySeries> make_latency_series(const TestCase& test_case);
 
-/// What make_latency_series() takes.
+/// The memory of make_latency_series().
 std::uint64_t latency_series_bytes(const TestCase& test_case);
 
 /// Puts the length of intervals in the place of `auto`, where they mean something.

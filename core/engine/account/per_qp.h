@@ -33,7 +33,7 @@ class QpSampleSet {
   std::unique_ptr<std::uint32_t[]> buckets_;
 };
 
-/// What a QpSampleSet of so many QPs takes.
+/// The memory of a QpSampleSet of so many QPs.
 std::uint64_t qp_samples_bytes(std::uint64_t qps);
 
 /// Once the loop has ended. @param window_ns  of a bandwidth

@@ -15,7 +15,7 @@ namespace rdmameter {
 /// The most stalls that a row names.
 inline constexpr std::size_t kMaxStalls = 16;
 
-/// What late samples are judged by: all are of one run.
+/// The records by which late samples are judged: all are of one run.
 struct Evidence {
   const HistogramData& samples;     ///< of the measured part
   std::uint64_t late_ns = kAuto;    ///< the limit that was asked for; kAuto: beyond p99

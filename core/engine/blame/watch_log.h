@@ -17,7 +17,7 @@ namespace rdmameter {
 inline constexpr std::size_t kMaxPollGaps = 1 << 13;
 inline constexpr std::size_t kMaxLongSamples = 1 << 16;
 
-/// What an end noted. Times are of its own clock, in ns; those of a peer's gaps are not sent.
+/// The notes of an end. Times are of its own clock, in ns; those of a peer's gaps are not sent.
 struct WatchData {
   struct Gap {
     std::uint64_t message = 0, length_ns = 0;
@@ -56,7 +56,7 @@ class WatchLog {
   std::int64_t began_utc_ns_ = 0;
 };
 
-/// What a WatchLog takes; 0: the case has none.
+/// The memory of a WatchLog; 0: the case has none.
 std::uint64_t watch_log_bytes(const TestCase& test_case, Role role);
 
 }  // namespace rdmameter

@@ -12,7 +12,8 @@
 
 namespace rdmameter {
 
-/// What a case's memory is registered for. @param remote_access  IBV_ACCESS_REMOTE_...
+/// The access flags with which a case's memory is
+/// registered. @param remote_access  IBV_ACCESS_REMOTE_...
 int memory_access(const TestCase& test_case, int remote_access);
 
 /// The case with as many signals as this device demands: where their number was not specified, a

@@ -48,7 +48,7 @@ void look_again(OpenDevice& device, std::uint64_t gid_index);
 /// Takes the GID that goes best with those of the peer; where none goes, it stays as it is.
 void use_gids_of(OpenDevice& device, std::span<const Gid> peer);
 
-/// What all endpoints on a device tell the other end alike.
+/// The part of EndpointInfo that all endpoints on a device have in common.
 struct EndpointDevice {
   std::uint16_t lid = 0;
   Gid gid;                ///< the one that it uses
@@ -59,7 +59,7 @@ struct EndpointDevice {
   std::uint32_t reads_in = 0, reads_out = 0;  ///< outstanding reads that it can take, and make
 };
 
-/// What each has of its own.
+/// The part of EndpointInfo that each endpoint has of its own.
 struct EndpointQueues {
   std::uint64_t address = 0;         ///< of the area that one-sided operations work on
   std::vector<std::uint32_t> rkeys;  ///< of it: of each QP, or one for all
@@ -69,7 +69,7 @@ struct EndpointQueues {
   std::uint32_t credit_rkey = 0;
 };
 
-/// What an end tells the other: all that is needed to reach it.
+/// All that the other end needs to reach an endpoint.
 struct EndpointInfo : EndpointDevice, EndpointQueues {};
 
 namespace lists {

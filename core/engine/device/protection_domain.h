@@ -17,9 +17,9 @@ class ProtectionDomain {
   /// @throws Unsupported, VerbsError
   ProtectionDomain(ibv_context& context, std::uint64_t thread_domain, const std::string& where);
 
-  /// What memory and address handles are of.
+  /// The PD of memory and address handles.
   ibv_pd& plain() const { return *pd_; }
-  /// What QPs and SRQs are of.
+  /// The PD of QPs and SRQs.
   ibv_pd& of_queues() const { return parent_ ? *parent_ : *pd_; }
   /// The thread domain's, for CQs for one thread; null: there is none.
   ibv_pd* parent() const { return parent_.get(); }

@@ -83,7 +83,7 @@ std::uint64_t slots_for_every_message(const TestCase& test_case) {
   return slots <= kMaxOwnSlots ? slots : 0;
 }
 
-/// Of both ends of one-sided operations, as many as the longer slots have room for.
+/// Slots of both ends of one-sided operations: as many as the longer slots have room for.
 void set_paired_slots(const TestCase& test_case, Area& area, std::uint64_t far_stride_bytes) {
   const std::uint64_t stride_bytes = std::max(far_stride_bytes, area.stride_bytes);
   const std::uint64_t all = slots_for_every_message(test_case);

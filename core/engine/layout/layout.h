@@ -17,7 +17,7 @@ struct DeviceLimits;  // core/verbs/device.h
 /// bytes).
 inline constexpr std::uint64_t kGrhBytes = 40;
 
-/// What one SGE covers of a slot.
+/// The part of a slot that one SGE covers.
 struct Piece {
   std::uint64_t offset = 0;  ///< from the slot's begin
   std::uint64_t length = 0;
@@ -52,7 +52,8 @@ struct Area {
 struct Layout {
   Area source;  ///< what leaves this end: sends, writes, and what the peer reads
   Area target;  ///< what arrives at this end: receives, the peer's writes, and what reads bring
-  /// Of a mix, whose one area is `target`: in it, of each QP, both areas of each part.
+  /// The layouts of a mix's parts. Its one area is `target`: it holds, for each QP, both areas
+  /// of each part.
   std::vector<Layout> parts;
 };
 
@@ -89,7 +90,7 @@ QueueDepths queue_depths_of(const TestCase& test_case, Role role);
 
 /// Where the messages of a UC or UD bandwidth carry their numbers.
 enum class NumberPlace : std::uint8_t { none, payload, immediate };
-/// Of a payload it is the first so many bytes.
+/// Bytes of a number at the beginning of a payload.
 inline constexpr std::uint64_t kNumberBytes = 4;
 
 /// Where the initiator puts a number into each message: not into device memory, nor into a payload

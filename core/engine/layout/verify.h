@@ -16,7 +16,7 @@
 
 namespace rdmameter {
 
-/// What a target area held after the traffic.
+/// The result of checking a target area after the traffic.
 struct Verdict {
   std::uint64_t checked_bytes = 0;    ///< payload bytes compared with the pattern
   std::uint64_t missing_bytes = 0;    ///< still poison: nothing arrived there
@@ -29,7 +29,7 @@ struct Verdict {
 /// Adds up what several areas held. @param where  in which `more` was found, for people
 void add(Verdict& sum, const Verdict& more, std::string_view where);
 
-/// What tells one payload from another.
+/// The parameters of a payload's bytes, which distinguish it from others.
 struct PayloadPattern {
   std::uint64_t seed = 0;  ///< of the end that sends
   bool zero = false;

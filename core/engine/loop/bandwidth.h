@@ -161,7 +161,7 @@ struct Window {
   }
 };
 
-/// What becomes of the window at a completion that has reached what it waits for.
+/// Advances the window at a completion that has reached its next mark.
 /// @return false: there is nothing more to send
 template <class Clock>
 bool advance(Window& window, const LoopPlan& plan, std::uint64_t retired, std::uint64_t now,
@@ -197,7 +197,7 @@ bool advance(Window& window, const LoopPlan& plan, std::uint64_t retired, std::u
   return false;
 }
 
-/// What each QP had completed when the window opened, and when it closed.
+/// Notes the completions of each QP when the window opens, and when it closes.
 inline void note_window(LoopState& loop_state, Window::Stage before, Window::Stage after,
                         bool more) noexcept {
   const bool opens = before != Window::Stage::open && after == Window::Stage::open;

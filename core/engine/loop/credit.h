@@ -10,7 +10,7 @@
 
 namespace rdmameter {
 
-/// What marks a policy of a loop whose sends wait for receives: `using Credits`.
+/// Marks a policy of a loop whose sends wait for receives: `using Credits`.
 template <class Base>
 struct Credited : Base {
   using Credits = void;
@@ -27,7 +27,7 @@ inline constexpr bool kCredited = requires {
          static_cast<std::int32_t>(messages);
 }
 
-/// As the waiter, but awake: what is waited for raises no event.
+/// Waits as the loop's waiter does, but without sleeping: a credit raises no event.
 template <class P>
 void wait_awake(typename P::Cq::Handle cq) noexcept {
   if constexpr (P::Waiter::kSleeps)

@@ -43,8 +43,8 @@ class LoadGate {
     return peer_reached_[index(step)].load(std::memory_order_acquire);
   }
 
-  /// What the last loop to come to a step calls, outside of every window. To be set before the
-  /// loops run.
+  /// Sets the function that the last loop to come to a step calls, outside of every window. To be
+  /// set before the loops run.
   void on_last(void (*call)(void*), void* context) noexcept {
     on_last_ = call;
     context_ = context;

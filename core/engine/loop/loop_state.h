@@ -36,8 +36,8 @@ struct SendList {
   };
 };
 
-/// Of one of several threads that share QPs: lists of its own whose completions others have polled.
-/// The others push, the owner takes all.
+/// The mailbox of one of several threads that share QPs: its lists whose completions others have
+/// polled. The others push, the owner takes all.
 struct alignas(64) Mailbox {
   std::atomic<SendList*> last{nullptr};
 };
@@ -68,7 +68,7 @@ struct alignas(64) RecvRing {
   Lane* lane = nullptr;    ///< of the same QP, where it is one QP's
 };
 
-/// Of a QP, or of all that share receives: see core/engine/loop/credit.h.
+/// The credits of a QP, or of all that share receives: see core/engine/loop/credit.h.
 struct Credit {
   // The sender's:
   const volatile std::uint32_t* granted = nullptr;  ///< receives posted in all; the peer writes it
@@ -126,11 +126,11 @@ struct CqRing {
   std::uint64_t completed_at = 0;  ///< by the device's clock: the completion polled last
 };
 
-/// What a receiver of UC and UD bandwidth makes of the messages' numbers. Each is 32 bits: high
-/// ones for the QP, low ones that count its messages.
+/// The counts that a receiver of UC and UD bandwidth makes from the messages' numbers. Each is 32
+/// bits: high ones for the QP, low ones that count its messages.
 struct Arrivals {
   std::uint32_t* next = nullptr;  ///< of each QP: the number that is due
-  /// Of each QP a ring of numbers that were due and passed over; kNoNumber: none.
+  /// For each QP a ring of numbers that were due and passed over; kNoNumber: none.
   std::uint64_t* skipped = nullptr;
   std::uint32_t skipped_per_qp = 0;  ///< a power of two
   std::uint32_t count_bits = 32;     ///< low bits of a number
@@ -160,8 +160,8 @@ struct TimeRing {
   void note(std::uint64_t now) noexcept { first[taken++ & mask] = now; }
 };
 
-/// Of a bandwidth whose peak is looked for: the times of the posts of lists, and of completions,
-/// over all QPs [ticks].
+/// The times of posts of lists and of completions of a bandwidth whose peak is looked for, over
+/// all QPs [ticks].
 struct TrafficTimes {
   TimeRing posts, completions;
   std::uint64_t kept_posts = 0, kept_completions = 0;  ///< `taken` when it was stopped
@@ -186,7 +186,7 @@ struct TrafficTimes {
   }
 };
 
-/// What marks a policy of a loop as one that keeps these times: `using Times`.
+/// Marks a policy of a loop as one that keeps these times: `using Times`.
 template <class Base>
 struct Timed : Base {
   using Times = void;
@@ -248,7 +248,7 @@ struct LoopPlan {
 inline constexpr std::uint64_t kNotBegun = std::numeric_limits<std::uint64_t>::max();
 inline constexpr std::uint64_t kNoEnd = kNotBegun - 1;
 
-/// What a loop counted. `progress` is read by the session's thread while the loop runs.
+/// The counts of a loop. `progress` is read by the session's thread while the loop runs.
 struct LoopTally {
   Histogram* latency = nullptr;            ///< measured samples
   Histogram* scratch = nullptr;            ///< samples of the warm-up
@@ -265,7 +265,7 @@ struct LoopTally {
   /// that look at it have that at hand.
   std::atomic<std::uint64_t> last_ticks{kNotBegun};
 
-  /// From another thread: the measured part is over, as if its time had come.
+  /// Ends the measured part from another thread, as if its time had come.
   /// @return had it begun?
   bool end_now() noexcept { return last_ticks.exchange(0) != kNotBegun; }
 };

@@ -16,7 +16,7 @@ namespace rdmameter {
 struct Unnumbered {
   static constexpr bool kNumbered = false, kImmediate = false;
 };
-/// In the payload's first bytes.
+/// A message's number in the payload's first bytes.
 struct NumberedPayload {
   static constexpr bool kNumbered = true, kImmediate = false;
   static void put(ibv_send_wr& wr, std::uint32_t number) noexcept {
@@ -28,7 +28,7 @@ struct NumberedPayload {
     return number;
   }
 };
-/// In the immediate.
+/// A message's number in the immediate.
 struct NumberedImmediate {
   static constexpr bool kNumbered = true, kImmediate = true;
   static void put(ibv_send_wr& wr, std::uint32_t number) noexcept { wr.imm_data = number; }
@@ -75,8 +75,8 @@ template <class Numbers>
   if (place == count) place = kNoNumber;
 }
 
-/// What looks at the number of each message that has arrived, before its receive is posted again;
-/// it keeps at hand what does not change.
+/// Looks at the number of each message that has arrived, before its receive is posted again; it
+/// keeps copies of what does not change.
 template <class Numbers>
 class NumberReader {
  public:

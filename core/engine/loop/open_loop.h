@@ -13,7 +13,7 @@ namespace rdmameter {
 
 // What ends a request.
 
-/// Its own completion.
+/// The request's own completion ends it.
 struct ByCompletion {
   static constexpr bool kReceives = false;
 };
@@ -23,7 +23,7 @@ struct ByAnswer {
   static constexpr bool kReceives = true;
 };
 
-/// What marks one of these as that of a mix: each request is of the part that was drawn for it.
+/// Marks one of these as that of a mix: each request is of the part that was drawn for it.
 template <class Base>
 struct OfMix : Base {
   using Mix = void;
@@ -177,7 +177,7 @@ class OpenLoopRun {
     return nullptr;
   }
 
-  /// What the oldest request that waits is posted with.
+  /// The list with which the oldest request that waits is posted.
   [[gnu::always_inline]] SendList*& next_list(Lane& lane) noexcept {
     if constexpr (!kOfMix<By>) return lane.send;
     const MixState& mix = load_.mix;
@@ -305,7 +305,7 @@ class OpenLoopRun {
     return reap_sends<P>(loop_state_, reaped_);
   }
 
-  /// Of a mix with sends: takes the completions, which end its other requests.
+  /// Takes the completions of a mix with sends, which end its other requests.
   [[gnu::always_inline]] LoopResult complete() noexcept {
     ibv_wc wcs[kPollBatch];
     const int polled = P::Cq::poll(P::Cq::of(loop_state_.send_cq), kPollBatch, wcs);
@@ -390,7 +390,7 @@ LoopResult open_loop_initiator(LoopState& loop_state, const LoopPlan& plan,
   return OpenLoopRun<By, P>(loop_state, plan, clock, stop, tally).run();
 }
 
-/// What marks the responder's loop that does not watch itself.
+/// Marks the responder's loop that does not watch itself.
 struct PlainAnswers {};
 
 /// Answers one request on the QP that it came over.

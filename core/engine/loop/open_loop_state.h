@@ -43,12 +43,12 @@ struct MixList : SendList {
   std::uint32_t answered = 0;  ///< 1: it ends by an answer, and its completion only makes room
 };
 
-/// What a part of a mix came to, of the requests behind the warm-up.
+/// The samples of a part of a mix, from the requests after the warm-up.
 struct PartSamples {
   Histogram response, service, lateness;
 };
 
-/// What an open loop of several kinds of requests needs beside an OpenLoop.
+/// The state of an open loop of several kinds of requests, in addition to OpenLoop.
 struct MixState {
   const std::uint8_t* drawn = nullptr;  ///< the part of each request, in the circle of the gaps
   SendList** send = nullptr;  ///< [lane * part_count + part]: the request to be posted next

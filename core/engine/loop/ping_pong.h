@@ -12,11 +12,11 @@ namespace rdmameter {
 // How a ping or a pong shows itself, and where it carries its round's number (modulo 256) where
 // that must be known.
 
-/// By a receive completion; on RC every one is the one that was waited for.
+/// A pong seen by a receive completion; on RC every one is the one that was waited for.
 struct ByReceive {
   static constexpr bool kReceives = true, kNumbered = false, kImmediate = false, kMany = false;
 };
-/// By a receive completion; the number is the payload's last byte.
+/// A pong seen by a receive completion; the number is the payload's last byte.
 struct ByNumberedReceive {
   static constexpr bool kReceives = true, kNumbered = true, kImmediate = false, kMany = false;
   static std::uint8_t number(const ibv_wc& wc) noexcept { return *receive_of(wc).number; }
@@ -28,7 +28,7 @@ struct ByNumberedReceive {
 struct ByNumberedReceives : ByNumberedReceive {
   static constexpr bool kMany = true;
 };
-/// By a receive completion; the number is the immediate.
+/// A pong seen by a receive completion; the number is the immediate.
 struct ByImmediate {
   static constexpr bool kReceives = true, kNumbered = true, kImmediate = true, kMany = false;
   static std::uint8_t number(const ibv_wc& wc) noexcept {
@@ -48,7 +48,7 @@ struct ByMemory {
   }
 };
 
-/// What ended a wait for a pong.
+/// How a wait for a pong ended.
 enum class Arrived : std::uint8_t { yes, late, no };
 
 /// Does the next message go before the completion of this one's send is there? Not where its number

@@ -15,7 +15,7 @@
 
 namespace rdmameter {
 
-/// What marks a policy of a loop as one that watches itself: `using Watches`.
+/// Marks a policy of a loop as one that watches itself: `using Watches`.
 template <class Base>
 struct Watched : Base {
   using Watches = void;
@@ -195,8 +195,8 @@ template <class P, class Handle, class Look>
   return polled;
 }
 
-/// Of an open loop, which looks at the clock once in each turn: notes a turn that took long. Set up
-/// before the first one. It has a copy of the limit: one load less in each turn.
+/// The watch of an open loop, which looks at the clock once in each turn: notes a turn that took
+/// long. Set up before the first one. It has a copy of the limit: one load less in each turn.
 class TurnWatch {
  public:
   /// @param now  [ticks]
@@ -229,7 +229,7 @@ class TurnWatch {
 struct NoTurnWatch {
   NoTurnWatch(PollWatch*, std::uint64_t) noexcept {}
 };
-/// Of a loop that is not watched: nothing.
+/// The watch of a loop that is not watched: does nothing.
 template <class Of>
 using TurnWatchOf = std::conditional_t<kWatched<Of>, TurnWatch, NoTurnWatch>;
 

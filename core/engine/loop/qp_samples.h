@@ -15,7 +15,7 @@ namespace rdmameter {
 inline constexpr unsigned kQpSamplesShift = 4;
 inline constexpr std::size_t kQpSamplesBuckets = (kHistogramBuckets >> kQpSamplesShift) + 1;
 
-/// What marks a policy of a loop as one that keeps what each QP does: `using PerQp`.
+/// Marks a policy of a loop as one that keeps figures of each QP: `using PerQp`.
 template <class Base>
 struct EachQp : Base {
   using PerQp = void;

@@ -18,7 +18,7 @@ namespace rdmameter {
                                              std::memory_order_relaxed));
 }
 
-/// What others have given back, the last one first; null: nothing.
+/// The lists that others have given back, the last one first; null: none.
 [[gnu::always_inline]] inline SendList* take_returned(Mailbox& own) noexcept {
   if (own.last.load(std::memory_order_relaxed) == nullptr) return nullptr;
   return own.last.exchange(nullptr, std::memory_order_acquire);

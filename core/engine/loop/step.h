@@ -10,7 +10,7 @@
 
 namespace rdmameter {
 
-/// What is chosen for a run and costs nothing within it: a loop is an instance for one policy.
+/// The choices for a run that cost nothing within it: a loop is an instance for one policy.
 template <class TheClock, class TheWaiter, class ThePost, class TheCq>
 struct Policy {
   using Clock = TheClock;
@@ -39,7 +39,7 @@ inline bool good(int polled, const ibv_wc& wc) noexcept {
   return polled > 0 && wc.status == IBV_WC_SUCCESS;
 }
 
-/// Of waits for completions, one after the other.
+/// The state of waits for completions, one after the other.
 struct Waits {
   std::uint64_t empties = 0;  ///< polls that found nothing
   int polled = 1;             ///< by the last one, as no_completion() reads it
@@ -85,7 +85,8 @@ template <class P>
   wc.status = IBV_WC_SUCCESS;
 }
 
-/// As await_completion(), of a send, but waits only where the one before has been left already.
+/// Takes a send's completion as await_completion() does, but leaves one that is not there yet,
+/// unless the one before was left, too.
 template <class P>
 [[gnu::always_inline]] inline void reap(LoopState& loop_state, ibv_wc& wc, const StopFlag& stop,
                                         Waits& waits) noexcept {

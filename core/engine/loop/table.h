@@ -27,10 +27,10 @@ MeasuredLoop choose_loop(const TestCase& test_case, Role role, Wait wait, ClockC
 /// kept; not where the receiver counts.
 bool keeps_each_qp(const TestCase& test_case);
 
-/// For a CqRing of this end. Timestamps are the initiator's alone.
+/// The poll function for a CqRing of this end. Only the initiator keeps timestamps.
 PollFunction choose_poll(const TestCase& test_case, Role role);
 
-/// Of the request, for an opcode that is posted.
+/// The WR opcode of the request, for an opcode that is posted.
 ibv_wr_opcode wr_opcode(Opcode opcode);
 
 /// @param inlined  the payload goes into the WQE

@@ -18,10 +18,11 @@ using DirectCalls = std::array<std::array<MeasuredLoop, 2>, 2>;
 /// [clock is the CPU's counter][wait][with timestamps]
 using ChosenCalls = std::array<std::array<std::array<MeasuredLoop, 2>, 3>, 2>;
 
-/// Of one loop. Where the clock is the CPU's counter and the loop spins, each instruction shows,
-/// and there is an instance for each interface. Beside another clock's reading, a yield or a sleep
-/// a call by pointer is little: there, with several CQs, and with timestamps the loop posts and
-/// polls by the functions of LoopState and CqRing: a third of the instances for the compiler.
+/// The instances of one loop. Where the clock is the CPU's counter and the loop spins, each
+/// instruction shows, and there is an instance for each interface. Beside another clock's reading,
+/// a yield or a sleep a call by pointer is little: there, with several CQs, and with timestamps the
+/// loop posts and polls by the functions of LoopState and CqRing: a third of the instances
+/// for the compiler.
 struct Instances {
   DirectCalls direct;
   ChosenCalls chosen;
@@ -79,7 +80,8 @@ const Instances& completion_instances(bool per_qp);
 const Instances& bandwidth_instances(NumberPlace numbers, bool per_qp);
 const Instances& timed_bandwidth_instances(NumberPlace numbers);
 const Instances& receive_instances(NumberPlace numbers);
-/// Of sends that wait for receives: a bandwidth, a completion latency, and who receives.
+/// The instances for sends that wait for receives: a bandwidth, a completion latency,
+/// and the receiver.
 const Instances& credited_instances(const TestCase& test_case, Role role);
 const Instances& sharer_instances(Pattern pattern);
 const Instances& open_loop_instances(const TestCase& test_case, bool per_qp);

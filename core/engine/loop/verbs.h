@@ -101,7 +101,7 @@ struct ChosenCq {
     return cqs->poll(*cqs, max, wcs);
   }
 };
-/// The same for a loop that keeps the timestamps.
+/// The CQ of a loop that keeps timestamps.
 struct StampedCq : ChosenCq {
   static constexpr bool kStamps = true;
 };

@@ -29,7 +29,7 @@ struct YieldWait {
   }
 };
 
-/// What a CQ's events need; the CQ's cq_context points to it.
+/// The state for a CQ's events; the CQ's cq_context points to it.
 struct CqEvents {
   ibv_comp_channel* channel = nullptr;
   bool armed = false;

@@ -30,11 +30,12 @@ struct DeviceLocality {
 
 DeviceLocality locality_of(std::string_view device, const std::filesystem::path& sysfs = "/sys");
 
-/// The same CPUs, so that each physical core comes once before the second hardware thread of any.
+/// The CPUs in an order in which each physical core comes once before the second hardware
+/// thread of any.
 std::vector<unsigned> cores_first(std::span<const unsigned> cpus,
                                   const std::filesystem::path& sysfs = "/sys");
 
-/// What an end wants.
+/// An end's wishes for its placement.
 struct PlacementWish {
   std::string_view option = "--core";    ///< for errors
   std::string_view core;                 ///< as EndSettings has it
@@ -45,7 +46,7 @@ struct PlacementWish {
   std::uint64_t first = 0;  ///< of the CPUs near the device, where to begin: the local rank
 };
 
-/// What a machine has.
+/// The CPUs of a machine.
 struct HostCpus {
   std::vector<unsigned> allowed = allowed_cpu_numbers();  ///< that this process may use
   std::filesystem::path sysfs = "/sys";
@@ -92,7 +93,7 @@ PlacementWish wish_of(const TestCase& test_case, Role role, std::string_view dev
 /// @throws UsageError  as Pinned()
 Pinned pinned_to_make(const Placement& placement, std::string_view option);
 
-/// As a row and messages have it.
+/// A placement as rows and messages hold it.
 struct PlacementData {
   bool pinned = false;
   std::optional<std::string> reason;       ///< why it is not pinned
@@ -118,7 +119,7 @@ void complete(const PlacementData& data, const CheckedJson& json);
 /// @param loops  where they were; may be fewer than the placement has, for some ends have none
 PlacementData placement_data(const Placement& placement, std::span<const LoopPlace> loops);
 
-/// For a row: what is not known is null.
+/// The placement in a row's JSON: what is not known is null.
 nlohmann::ordered_json placement_json(const PlacementData& data);
 
 }  // namespace rdmameter

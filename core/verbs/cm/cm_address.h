@@ -36,7 +36,7 @@ class CmAddress {
   socklen_t length() const;
   /// "10.9.0.1", "fd00:9::1", of InfiniBand the GID
   std::string host() const { return host_; }
-  /// With the port, if there is one: "10.9.0.1:18515", "[fd00:9::1]:18515"
+  /// The address with its port, if there is one: "10.9.0.1:18515", "[fd00:9::1]:18515"
   std::string text() const { return text_; }
 
  private:
@@ -44,7 +44,7 @@ class CmAddress {
   std::string host_, text_;
 };
 
-/// What belongs to an address beside the GID.
+/// The parts of an address beside the GID.
 struct CmAddressTerms {
   Transport transport = Transport::rc;
   std::uint16_t port = 0;

@@ -18,7 +18,7 @@
 
 namespace rdmameter {
 
-/// What the route to a peer says beside its address: on InfiniBand the subnet manager chooses.
+/// The route to a peer beside its address: on InfiniBand the subnet manager chooses.
 struct CmRoute {
   std::uint8_t service_level = 0;
   std::optional<double> rate_gbps;  ///< the most that its slowest link takes; nullopt: not limited
@@ -64,10 +64,10 @@ void require_device(const rdma_cm_id& id, const CmEndpoint& end);
 /// Step 2; ends by RDMA_CM_EVENT_ROUTE_RESOLVED.
 void resolve_route(rdma_cm_id& id, const CmEndpoint& end);
 
-/// What step 2 has found, as far as it says that. A datagram has nothing else that tells it.
+/// The path's MTU, if step 2 has found it. For datagrams it is known from nothing else.
 std::optional<std::uint32_t> resolved_mtu(const rdma_cm_id& id) noexcept;
 
-/// What ends step 3.
+/// The event that ends step 3.
 rdma_cm_event_type answer_event(const CmEndpoint& end);
 
 /// Step 3; ends by answer_event().
@@ -83,10 +83,10 @@ CmRoute establish(rdma_cm_id& id, const CmEndpoint& end, ibv_qp& qp, const Ece& 
 /// The responder's answer: brings the QP to RTS and takes the connection. Of UD: tells its number.
 void accept_connection(rdma_cm_id& id, const CmEndpoint& end, ibv_qp& qp);
 
-/// What a RDMA_CM_EVENT_CONNECT_REQUEST says of itself; nullopt: nothing of ours.
+/// The content of a RDMA_CM_EVENT_CONNECT_REQUEST; nullopt: it is not rdmameter's.
 std::optional<CmRequest> request_of(const rdma_cm_event& event, Transport transport);
 
-/// To one who shows another case's nonce, or none.
+/// The refusal of a request that has another case's nonce, or none.
 inline constexpr std::string_view kNotOurs = "not a connection of this session";
 
 /// @param words  for the peer's error text

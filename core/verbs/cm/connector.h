@@ -41,10 +41,10 @@ class CmConnector {
                                  const std::string& nonce, std::span<ibv_qp* const> qps,
                                  std::size_t requests, std::uint32_t first = 0);
 
-  /// What the initiator's connections have found of their way; nullopt: there are none.
+  /// The route that the initiator's connections have found; nullopt: there are no connections.
   const std::optional<CmRoute>& route() const { return route_; }
 
-  /// What has become of the connections meanwhile; empty: they stand.
+  /// An event that has ended the connections meanwhile; empty: they stand.
   std::string take_fatal_event();
 
  private:

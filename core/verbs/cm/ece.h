@@ -11,7 +11,7 @@
 
 namespace rdmameter {
 
-/// What has come of it. Without a vendor the connection is as the standard has it.
+/// The result of the negotiation. Without a vendor the connection is as the standard has it.
 struct Ece {
   std::uint32_t vendor_id = 0, options = 0;
   std::string failed;  ///< the call that failed; empty: none, or the device has no ECE

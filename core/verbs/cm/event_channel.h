@@ -27,7 +27,7 @@ using CmEvent = std::unique_ptr<rdma_cm_event, Destroyer<rdma_ack_cm_event>>;
 /// How long a step of rdma_cm may take. The kernel sends a lost request again after 4.3 s.
 inline constexpr std::chrono::seconds kCmTimeout{12};
 
-/// What ends a wait for an event.
+/// The conditions that end a wait for an event.
 struct CmWatch {
   const InterruptSource* interrupt = nullptr;  ///< borrowed
   int session = -1;  ///< the session's socket, borrowed: readable once the peer speaks or hangs up
@@ -42,7 +42,7 @@ class CmChannel {
   rdma_event_channel* get() const noexcept { return channel_.get(); }
   int fd() const noexcept { return channel_->fd; }
 
-  /// For a wait that begins now.
+  /// The deadline of a wait that begins now.
   Deadline deadline() const noexcept { return Deadline::in(watch_.patience); }
 
   /// Until an event is there (ready), or the session's peer speaks or hangs up (woken).

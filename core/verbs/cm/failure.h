@@ -17,7 +17,7 @@ namespace rdmameter {
 std::string cm_event_text(rdma_cm_event_type event, int status, std::string_view object,
                           std::string_view words = {});
 
-/// The same of an event.
+/// The text of an event that reports a failure.
 std::string cm_event_text(const rdma_cm_event& event, std::string_view object);
 
 /// @throws MeasurementError with that text

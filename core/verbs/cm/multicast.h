@@ -19,7 +19,7 @@ class MulticastGroup {
   MulticastGroup(MulticastGroup&&) = delete;
   ~MulticastGroup();
 
-  /// What comes to the group comes to this QP, too; borrowed, and it must outlive this object.
+  /// Delivers the group's messages to this QP, too; borrowed, and it must outlive this object.
   /// @throws VerbsError
   void attach(ibv_qp& qp);
 

@@ -44,7 +44,7 @@ struct Accelerator {
   const char* peer_memory;            ///< the module by which kernels register its addresses
 };
 
-/// Of the kind that `memory` begins with; is_gpu() is true of it.
+/// The accelerator whose prefix `memory` has. @pre is_gpu(memory)
 const Accelerator& accelerator_of(std::string_view memory);
 
 }  // namespace rdmameter

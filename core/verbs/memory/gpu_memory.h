@@ -26,14 +26,15 @@ class GpuMemory {
   GpuMemory& operator=(const GpuMemory&) = delete;
   ~GpuMemory();
 
-  /// As the GPU addresses it; the CPU does not.
+  /// The memory's address on the GPU; the CPU cannot use it.
   std::uint64_t address() const noexcept { return address_; }
   std::size_t size_bytes() const noexcept { return size_bytes_; }
   void write(std::size_t offset, std::span<const std::byte> bytes);
   void read(std::size_t offset, std::span<std::byte> bytes) const;
 
-  /// By the first way that the kernel takes, which is then the way of all that follow.
-  /// @return null, with errno: it takes none of them
+  /// Registers the memory in the first way that the kernel accepts, and later parts in
+  /// the same way.
+  /// @return null, with errno: it accepts no way
   ibv_mr* try_to_register(ibv_pd& pd, std::size_t offset, std::size_t length,
                           int access) const noexcept;
   const char* registering_verb() const noexcept;

@@ -20,7 +20,7 @@
 
 namespace rdmameter {
 
-/// What an end makes its memory under, which no peer says.
+/// The local conditions for an end's memory, which do not depend on the peer.
 struct MemoryTerms {
   FileMemory files = FileMemory::none;
   bool gpus = false;  ///< may a GPU be opened?
@@ -45,7 +45,7 @@ class Buffer {
 
   std::byte* data() const noexcept { return data_.get(); }
   std::size_t size_bytes() const noexcept { return data_.get_deleter().size_bytes; }
-  /// Its dma-buf's descriptor; -1: it is none's.
+  /// The descriptor of the memory's dma-buf; -1: it has none.
   int dmabuf() const noexcept { return dmabuf_.get(); }
 
  private:
@@ -90,7 +90,7 @@ class MessageMemory {
   /// Calls `edit` with a part's bytes, in place or in a copy that is then written.
   void edit(std::size_t offset, std::size_t length,
             const std::function<void(std::span<std::byte>)>& edit);
-  /// The same, for reading.
+  /// Calls `inspect` with the bytes, for reading.
   void inspect(std::size_t offset, std::size_t length,
                const std::function<void(std::span<const std::byte>)>& look) const;
 

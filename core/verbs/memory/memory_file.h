@@ -9,7 +9,7 @@
 
 namespace rdmameter {
 
-/// What may be mapped for a case whose memory is a file.
+/// The files that may be mapped for a case whose memory is a file.
 enum class FileMemory : std::uint8_t {
   none,       ///< nothing: the case is a client's, and no file of this machine is its to name
   devices,    ///< devices: character devices (DAX), a PCI device's BAR or peer memory in sysfs

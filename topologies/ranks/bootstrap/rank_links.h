@@ -34,7 +34,7 @@ class RankLinks {
   ~RankLinks();
   RankLinks(RankLinks&&) = delete;
 
-  /// So many links ahead, and as many behind: 2^0, 2^1... ranks away.
+  /// The number of links ahead, and of those behind: to ranks 2^0, 2^1... away.
   std::size_t steps() const { return ahead_.size(); }
 
   /// @param step  below steps()
@@ -88,7 +88,7 @@ class RankLinks {
   bool passed_on_ = false;                 ///< that it is over, to all neighbours
 };
 
-/// What a rank that gives up before it has all its links says over those that it has.
+/// The frame that a rank sends over the links that it has, if it gives up before it has all.
 std::string frame_that_it_is_over(const SealKeys& keys, std::string_view why);
 
 }  // namespace rdmameter

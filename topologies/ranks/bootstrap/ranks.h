@@ -16,7 +16,7 @@
 
 namespace rdmameter {
 
-/// What two messages make together. The order in which several are combined is not known.
+/// Combines two messages into one. The order in which several are combined is not known.
 using Combine = std::function<std::string(const std::string&, const std::string&)>;
 
 /// All ranks call gather(), reduce(), broadcast() and exchange() in the same order. Each of

@@ -14,7 +14,7 @@ namespace rdmameter {
 /// @throws Unsupported  the device has room for fewer, even if no other program uses it
 void require_qps(const OpenDevice& device, std::uint64_t wanted);
 
-/// To be called where ibv_create_qp() has failed.
+/// Throws the error of an ibv_create_qp() that has failed.
 /// @param which  "graph" or "barrier": whose QPs they are
 /// @param had    QPs of it that this rank had by then, of `wanted`
 /// @throws VerbsError

@@ -35,10 +35,10 @@ class QpMaker {
     return qp;
   }
 
-  /// Of such a word's WR: IBV_SEND_INLINE, where the QPs made have room for it.
+  /// The send flag of such a word's WR: IBV_SEND_INLINE, where the QPs made have room for it.
   unsigned inline_flag() const { return inline_bytes_ == 0 ? 0U : unsigned{IBV_SEND_INLINE}; }
   std::uint64_t created_ns() const { return created_ns_; }
-  /// Of a QP that was refused with inline data.
+  /// Time of a QP creation that was refused with inline data.
   std::uint64_t trial_ns() const { return trial_ns_; }
 
  private:

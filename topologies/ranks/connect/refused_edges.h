@@ -28,7 +28,7 @@ void list_fields(auto& fields, Is<RefusedEdge> auto& edge) {
   fields("barrier", edge.barrier);
 }
 
-/// As ranks tell each other of them.
+/// The refused edges, as ranks send them to each other.
 struct RefusedEdges {
   std::vector<RefusedEdge> edges;
 };
@@ -40,7 +40,7 @@ void list_fields(auto& fields, Is<RefusedEdges> auto& refused) {
 /// @throws MeasurementError  one is not between two of so many ranks
 void require_edges_of(const RefusedEdges& refused, Rank ranks);
 
-/// Of the graph's edges, by partner of a rank the first one on the way there or back.
+/// The first refused edge on the way to a partner of a rank or back, by partner.
 std::map<Rank, const RefusedEdge*> cut_off_partners(const Graph& graph, Rank rank,
                                                     const std::vector<RefusedEdge>& edges);
 

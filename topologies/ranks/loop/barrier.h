@@ -30,7 +30,7 @@ struct Barrier {
   /// Has any rank, with the barrier that was passed last?
   bool alarmed() const noexcept { return (*epoch & 1) != 0; }
 
-  /// To be called once, when the rank arrives; then passed() until it is.
+  /// Arrives at the barrier. Called once; then passed() is called until it returns true.
   void arrive() noexcept {
     at = 0;
     sent = false;

@@ -11,7 +11,7 @@
 
 namespace rdmameter {
 
-/// What is chosen for a run and costs nothing within it.
+/// The choices for a run that cost nothing within it.
 template <class TheClock, class TheWaiter, ReceiveMode kTheReceiveMode>
 struct RankPolicy {
   using Clock = TheClock;
@@ -27,7 +27,7 @@ struct RoundWork {
   std::uint32_t source_count = 0;
 };
 
-/// What a loop works on beside its relay. Which fields count depends on the loop.
+/// The data of a loop beside its relay. Which fields count depends on the loop.
 struct RankWork {
   Relay* relay = nullptr;
   Barrier* barrier = nullptr;
@@ -146,7 +146,7 @@ inline void await_sources(Relay& relay, const RoundWork& round) noexcept {
   }
 }
 
-/// What has not come counts as lost, and is not waited for again.
+/// Counts the messages that have not come as lost; they are not waited for again.
 [[gnu::noinline]] inline void give_up(Relay& relay, const RoundWork& round,
                                       RankTally& tally) noexcept {
   for (std::uint32_t i = 0; i < round.source_count; ++i) {

@@ -74,7 +74,8 @@ struct MessageBuffer {
   std::uint8_t* data = nullptr;
 };
 
-/// What lets the messages of one class onto a link. All numbers count from the begin, modulo 2^32.
+/// The flow control of one class's messages on a link. All numbers count from the
+/// begin, modulo 2^32.
 struct CreditWindow {
   std::uint32_t sent = 0;
   /// It is open while sent is below this: the lesser of what the peer has credited and what has

@@ -283,7 +283,7 @@ template <ReceiveMode kReceive>
   if (buffer.leaving == 0) empty<kReceive>(relay, buffer);
 }
 
-/// What a list's last WR tells: all of it has left.
+/// Handles the completion of a list's last WR: the whole list has left.
 template <ReceiveMode kReceive>
 [[gnu::always_inline]] inline void take_sent(Relay& relay, const ibv_wc& wc) noexcept {
   for (const auto* wr = reinterpret_cast<const ibv_send_wr*>(wc.wr_id); wr != nullptr;) {
