@@ -113,8 +113,8 @@ void Values::add_range(std::string_view first_text, std::string_view rest) {
   keep_number(last);
 }
 
-/// A duration of 0 is measured until it is interrupted, which ends the run: no other value has its
-/// turn.
+/// A duration of 0 is measured until it is interrupted, which ends the run: no other value
+/// has its turn.
 void refuse_zero_among(const Axis& axis, std::string_view list,
                        const std::vector<std::string>& texts) {
   if (axis.option != std::string_view("duration") || texts.size() < 2) return;

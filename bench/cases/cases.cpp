@@ -55,8 +55,8 @@ class Expansion {
   }
 
   /// Defaults give way to what was given, so that a sweep of one axis needs no other: a deep enough
-  /// queue for the signaling and lists asked for (twice signal_every keeps it busy), or else more
-  /// signals.
+  /// queue for the signaling and lists asked for (twice signal_every keeps it busy), or
+  /// else more signals.
   void fit_defaults(TestCase& test_case) const {
     if (test_case.pattern != Pattern::bandwidth) return;
     const std::uint64_t need = test_case.queues.signal_every - 1 + test_case.queues.post_list;

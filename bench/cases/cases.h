@@ -41,8 +41,8 @@ struct PlannedCase {
 
 /// The cross product, first axis slowest. An axis without meaning for a test (its depth, for a
 /// latency) makes one case without that key; what cannot be done is there with its reason.
-/// @throws UsageError where there are more than kMaxCases, or both iterations and duration are
-/// given
+/// @throws UsageError where there are more than kMaxCases, or both iterations and
+/// duration are given
 std::vector<PlannedCase> plan_cases(std::span<const Test* const> tests,
                                     std::span<const GivenAxis> given);
 

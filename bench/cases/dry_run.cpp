@@ -13,8 +13,8 @@
 namespace rdmameter {
 namespace {
 
-/// What a message takes where nothing is known of the device: kOperationNs, and its bytes at this
-/// rate.
+/// What a message takes where nothing is known of the device: kOperationNs, and its bytes
+/// at this rate.
 constexpr double kOperationNs = 10e3, kAssumedGbps = 100;
 
 /// Sums over the cases that would be tried.

@@ -125,8 +125,8 @@ std::vector<std::size_t> measured_cases(const Comparison& comparison, const Comp
   return {indexes.begin(), indexes.end()};
 }
 
-/// Indexes of the cases that are suspect or inconclusive so far, where the gates ask for their
-/// times.
+/// Indexes of the cases that are suspect or inconclusive so far, where the gates ask
+/// for their times.
 std::vector<std::size_t> open_cases(const std::string& output, ComparisonOptions how) {
   const Comparable measured = read_comparable(output);
   take_gates_of(measured, how);
@@ -154,8 +154,8 @@ Comparison confirm(const AbPlan& plan, const AbArguments& options, const Compari
   return replaced_by(first, compare_sides(read_comparable(output.path()), times));
 }
 
-/// A measurement that failed is no verdict of either side; what the others tell is told all the
-/// same.
+/// A measurement that failed is no verdict of either side; what the others tell is told
+/// all the same.
 ExitStatus with_failures(ExitStatus status, const Comparable& measured) {
   std::size_t failed = 0;
   for (const auto& side : measured.sides)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// rdmameter ab, as a function that `ci` calls, too: it prints, writes and throws as the subcommand
-// does.
+// rdmameter ab, as a function that `ci` calls, too: it prints, writes and throws as
+// the subcommand does.
 #pragma once
 
 #include <cstdint>

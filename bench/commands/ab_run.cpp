@@ -164,8 +164,8 @@ class BlockMeasurement {
   }
 
  private:
-  /// The file's context, with the plan's gates, is B's whichever side is first: NEW's, as in
-  /// `compare`.
+  /// The file's context, with the plan's gates, is B's whichever side is first: NEW's,
+  /// as in `compare`.
   void write(std::vector<Row> rows) {
     std::ranges::move(rows, std::back_inserter(unwritten_));
     if (!writer_) return;

@@ -17,8 +17,8 @@ struct PerftestCall {
   std::vector<std::string> arguments;  ///< of the tool
 };
 
-/// `ib_write_bw ...` by the program's own name, or `rdmameter perftest ib_write_bw ...`; nothing:
-/// neither.
+/// `ib_write_bw ...` by the program's own name, or
+/// `rdmameter perftest ib_write_bw ...`; nothing: neither.
 /// @param arguments  the whole command line, not empty
 /// @throws UsageError  `rdmameter perftest` is followed by a word that is no tool's name
 std::optional<PerftestCall> perftest_call(const std::vector<std::string>& arguments);

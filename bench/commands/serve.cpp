@@ -87,8 +87,8 @@ std::string given_token(const ServeArguments& options, const InterruptSource& in
   return options.no_auth ? "" : read_token(options.token_file);
 }
 
-/// How a client is started that is let in. A token that was given is not repeated: a log would keep
-/// it.
+/// How a client is started that is let in. A token that was given is not repeated: a log
+/// would keep it.
 std::string client_command(const std::string& address, const std::string& token,
                            const std::string& given, const std::string& token_file, bool left) {
   const std::string command = fmt::format("rdmameter run {} write_lat", address);
@@ -252,8 +252,8 @@ Action declare_serve(CLI::App& app) {
                         kPlaceTimeout.count(), kDefaultClients),
             1, kMaxClients);
   add_option(app, "--max-memory", options->max_memory_bytes, "SIZE",
-             "memory that all clients' cases together may take [bytes]. Default: half of this "
-             "machine's",
+             "memory that all clients' cases together may take [bytes]. Default: half "
+             "of this machine's",
              read_max_memory);
   add_count(app, "--max-threads", options->max_threads,
             fmt::format("threads that all clients' cases together may run. Default: {}, or {} for "

@@ -219,8 +219,8 @@ std::string dry_run_text(const PlannedCase& planned, const TextStyle& style) {
   return fmt::format("{}  {}\n", planned.name, told);
 }
 
-/// Of the ranks that are not rank 0, which alone reports: what went wrong last, in case that one
-/// cannot.
+/// Of the ranks that are not rank 0, which alone reports: what went wrong last, in case
+/// that one cannot.
 class ErrorRecorder final : public RunListener {
  public:
   void begin(const std::string&, std::uint64_t, std::uint64_t) override {}

@@ -228,8 +228,8 @@ std::string network_text(const NetworkChoice& network, std::span<const NetworkCh
       costs.rows, 100 * costs.spread);
   if (costs.yielding + costs.unknown_hosts != 0)
     from += fmt::format(
-        " Not used: {} rows of ranks that shared cores, {} whose hosts are not "
-        "known.",
+        " Not used: {} rows of ranks that shared cores, {} whose hosts "
+        "are not known.",
         costs.yielding, costs.unknown_hosts);
   if (has_numa_nodes(*network.source))
     from +=

@@ -52,7 +52,7 @@ std::vector<NetworkCheck> check_network(const NetworkChoice& network,
 std::string network_text(const NetworkChoice& network, std::span<const NetworkCheck> checks,
                          const TextStyle& style);
 
-/// context.rdmameter.simulated_from
+/// The value of context.rdmameter.simulated_from.
 nlohmann::ordered_json network_json(const NetworkChoice& network,
                                     std::span<const NetworkCheck> checks);
 

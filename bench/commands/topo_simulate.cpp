@@ -24,8 +24,8 @@ void tell_if_long(std::uint64_t messages) {
   if (seconds < kLong_s) return;
   tell_lines(
       "rdmameter: this case simulates {:.0f} million messages, which takes about {} or more; fewer "
-      "--iterations, no --warmup, another --traffic or --pairs sampled:K take less; Ctrl-C ends "
-      "it\n",
+      "--iterations, no --warmup, another --traffic or --pairs sampled:K take less; "
+      "Ctrl-C ends it\n",
       static_cast<double>(messages) / 1e6, clock_text(seconds));
 }
 

@@ -65,8 +65,8 @@ void read_marks(CLI::App& app) {
 }
 
 /// Where an option or positional takes several values, CLI11 takes `[127.0.0.1]` for a list and its
-/// brackets off, and cannot be told not to. A mark behind the bracket hides it, until the value is
-/// taken.
+/// brackets off, and cannot be told not to. A mark behind the bracket hides it, until the
+/// value is taken.
 void keep_brackets(CLI::App& app, std::vector<std::string>& arguments) {
   for (std::string& argument : arguments)
     if (argument.ends_with(']')) argument += kBehindBracket;
@@ -86,8 +86,8 @@ std::string letter_hint(const CLI::App& app, const std::vector<std::string>& opt
     return app.get_option_no_throw(option) != nullptr;
   });
   return fmt::format(
-      "; options have long names here{}{} (perftest's command lines: 'rdmameter perftest TOOL "
-      "...')",
+      "; options have long names here{}{} (perftest's command lines: 'rdmameter "
+      "perftest TOOL ...')",
       ours == options.end() ? "" : ", perftest's is ", ours == options.end() ? "" : *ours);
 }
 

@@ -11,8 +11,8 @@ namespace rdmameter {
 /// What a letter of perftest's options may be here: "--size" for 's'.
 using OptionsOfLetter = std::vector<std::string> (*)(char letter);
 
-/// Parses the arguments (without the program's name). Prints help or version on stdout where asked
-/// for.
+/// Parses the arguments (without the program's name). Prints help or version on stdout
+/// where asked for.
 /// @return  false: that was all
 /// @throws UsageError  with the nearest known word, where one is unknown
 bool parse(CLI::App& app, std::vector<std::string> arguments, OptionsOfLetter of_letter);

@@ -16,8 +16,8 @@ namespace rdmameter {
 
 /// Declares them, so that parsing adds what was given to `given`, in the order of `axes`. What an
 /// axis does not take is refused while parsing.
-/// @param common        axes that --help describes; it only lists the others (kMoreAxes). Empty:
-/// all
+/// @param common        axes that --help describes; it only lists the others
+///                      (kMoreAxes). Empty: all
 /// @param given         must outlive the parsing
 /// @param default_text  the sentence about an axis's default, to end its help
 void declare_axes(CLI::App& app, std::span<const Axis* const> axes,

@@ -50,8 +50,8 @@ GivenAxis read_axis(std::span<const ShellWord>& words) {
   GivenAxis given{&axis, read_axis_list(axis, value)};
   if (given.values.size() != 1)
     throw UsageError(
-        fmt::format("--{} {}: it takes one value here; give --background once for "
-                    "each",
+        fmt::format("--{} {}: it takes one value here; give --background "
+                    "once for each",
                     axis.option, value));
   return given;
 }

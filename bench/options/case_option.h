@@ -25,8 +25,8 @@ std::vector<ResultFile> read_results(const std::vector<std::string>& paths,
                                      const std::vector<std::string>& patterns,
                                      Counters counters = Counters::leave_out);
 
-/// Says on stderr which files have no number, since what is made of them does not look like an
-/// error.
+/// Says on stderr which files have no number, since what is made of them does not look
+/// like an error.
 void tell_unmeasured(const std::vector<ResultFile>& files);
 
 }  // namespace rdmameter

@@ -27,8 +27,8 @@ bool is_described(std::string_view line) {
          line.substr(kHelpColumn - 2, 2) == "  ";
 }
 
-/// "  NAME   DESCRIPTION", the description in its column, from the next line on where the name is
-/// long.
+/// "  NAME   DESCRIPTION", the description in its column, from the next line on where the
+/// name is long.
 std::string described(const std::string& name, std::string_view description) {
   const std::string indent(kHelpColumn, ' ');
   std::string text = "  " + name;

@@ -22,10 +22,10 @@ struct MeasuringOptions {
   std::vector<GivenAxis> given;
 };
 
-/// -o
+/// Declares -o.
 void declare_output_option(CLI::App& app, MeasuringOptions& options);
 
-/// --repetitions
+/// Declares --repetitions.
 void declare_repetitions_option(
     CLI::App& app, MeasuringOptions& options,
     std::string_view help =

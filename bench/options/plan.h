@@ -29,9 +29,8 @@ struct Plan {
 };
 
 /// @throws UsageError  naming file, line, and what is wrong: no TOML, an unknown key (with the
-/// nearest
-///                     known one), a value that its axis does not take, no test, a gate that is
-///                     none
+///                     nearest known one), a value that its axis does not take, no test, a gate
+///                     that is none
 Plan read_plan(const std::string& path);
 
 /// Axes of `over` take the place of the same ones of `under`, and of what they rule out (--duration

@@ -14,7 +14,7 @@
 namespace rdmameter {
 namespace {
 
-/// "64,1024,16384"
+/// Reads "64,1024,16384".
 std::vector<std::uint64_t> read_ranks(const std::string& list) {
   constexpr std::size_t kMax = 32;
   std::set<std::uint64_t> ranks;

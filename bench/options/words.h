@@ -15,8 +15,8 @@ struct ShellWord {
   char open_quote = '\0';  ///< of the last word: the quote that is never closed
 };
 
-/// Words are separated by blanks; quotes and backslashes keep what they guard, and nothing else is
-/// special.
+/// Words are separated by blanks; quotes and backslashes keep what they guard, and nothing
+/// else is special.
 std::vector<ShellWord> split_words(std::string_view text);
 
 }  // namespace rdmameter

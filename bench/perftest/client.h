@@ -7,8 +7,8 @@
 
 namespace rdmameter {
 
-/// @return  true: everything was measured, and not below -w and -y; what is not so is told on
-/// stderr
+/// @return  true: everything was measured, and not below -w and -y; what is not so is
+///          told on stderr
 /// @throws UsageError, NoDevice, VerbsError, MeasurementError, Interrupted
 bool run_perftest_client(PerftestPlan plan, const Invocation& invocation);
 

@@ -25,8 +25,8 @@ int code_of(const PerftestOption& option) {
   return kRowBase + static_cast<int>(&canonical(option) - perftest_options().data());
 }
 
-/// The table as getopt_long() wants it. The leading ':' tells a missing value from an unknown
-/// option.
+/// The table as getopt_long() wants it. The leading ':' tells a missing value from
+/// an unknown option.
 struct GetoptTable {
   std::string letters = ":";
   std::vector<option> names;

@@ -63,8 +63,8 @@ std::string perftest_gpu(const PerftestConnection& connection, bool server) {
   const std::uint64_t bytes = layout.source.total_bytes() + layout.target.total_bytes();
   return memory.starts_with(kCudaMemory)
              ? fmt::format(
-                   "initializing CUDA\nallocated GPU buffer of a {} address at {:#x} for type "
-                   "CUDA_MEM_DEVICE\n",
+                   "initializing CUDA\nallocated GPU buffer of a {} address at {:#x} "
+                   "for type CUDA_MEM_DEVICE\n",
                    bytes, connection.local->address)
              : fmt::format("allocated {} bytes of GPU buffer at {:#x}\n", bytes,
                            connection.local->address);
@@ -74,8 +74,8 @@ std::string perftest_addresses(const PerftestReport& report, const PerftestConne
   if (report.output != PerftestReport::Output::full || !connection.local || !connection.remote)
     return "";
   const TestCase& test_case = connection.test_case;
-  // Where it exchanges data by rdma_cm, perftest prints the line of its own exchange, which sends
-  // (create_comm_struct()).
+  // Where it exchanges data by rdma_cm, perftest prints the line of its own exchange, which
+  // sends (create_comm_struct()).
   const bool read = test_case.opcode == Opcode::rdma_read && !test_case.by_cm();
   const bool keys = read || (test_case.opcode == Opcode::rdma_write && !test_case.by_cm());
   std::string text;

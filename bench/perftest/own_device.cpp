@@ -16,7 +16,7 @@ namespace rdmameter {
 
 namespace {
 
-/// "Down"
+/// The port's state: "Down".
 std::string state_of(const PortInfo& port) {
   std::string name(port_state_name(port.state));
   std::transform(name.begin() + 1, name.end(), name.begin() + 1,

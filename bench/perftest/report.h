@@ -87,8 +87,8 @@ bool perftest_fits(const PerftestReport& report, const PerftestNumbers& numbers)
 std::string perftest_row(const PerftestReport& report, const PerftestNumbers& numbers,
                          double cpu_percent = 0);
 
-/// `"results": {...}` of perftest's JSON file: its keys and digits, a line each, which scripts look
-/// for.
+/// `"results": {...}` of perftest's JSON file: its keys and digits, a line each, which
+/// scripts look for.
 std::string perftest_results_json(const PerftestReport& report, const PerftestNumbers& numbers,
                                   double cpu_percent);
 

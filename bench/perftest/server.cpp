@@ -91,8 +91,8 @@ void tell_terms(const Server& server) {
     tell_note(
         fmt::format("port {} admits one client, with the same {}", server.port(), kTokenVariable));
   tell_note(
-      "sizes, iterations and all but GPUs, -d, -i, -x, --pin_cores and -p are the client's to "
-      "choose");
+      "sizes, iterations and all but GPUs, -d, -i, -x, --pin_cores and -p are the "
+      "client's to choose");
 }
 
 /// A message has its keys sorted; a file has those of a case as the axes are.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The settings of a test as perftest tells them: the block above its table, and `test_info` of its
-// file.
+// The settings of a test as perftest tells them: the block above its table, and `test_info`
+// of its file.
 #pragma once
 
 #include <nlohmann/json.hpp>

@@ -47,8 +47,8 @@ void require_address_of(const ReadyLine& line, std::string_view host,
     why = "that is no address of a host";
   else if (!known.empty() && std::ranges::none_of(known, is_it))
     why = fmt::format(
-        "here that name has {}. If ssh reaches it at another address, put that into "
-        "ssh://",
+        "here that name has {}. If ssh reaches it at another address, put "
+        "that into ssh://",
         fmt::join(known, ", "));
   else if (known.empty() && (address->loopback() || address->link_local()))
     why = "that would be this machine, or one beside it";

@@ -142,8 +142,8 @@ void RemoteServer::throw_not_started(int status) {
                     start_.program.find('/') == std::string::npos ? "in PATH of" : "on", host));
   if (status == kNotExecutable)
     throw MeasurementError(
-        fmt::format("{} cannot be executed on {}{}; --remote-program PATH names "
-                    "another",
+        fmt::format("{} cannot be executed on {}{}; --remote-program PATH "
+                    "names another",
                     start_.program, host, last_line()));
   if (status == kOfSsh)
     throw MeasurementError(fmt::format(

@@ -39,8 +39,8 @@ bool is_true(std::string value) {
          value != "off";
 }
 
-/// Initialize calls this, and then ends the process with status 0, on a value that it does not
-/// take.
+/// Initialize calls this, and then ends the process with status 0, on a value that it
+/// does not take.
 void refuse_value() {
   throw UsageError("a --benchmark_* argument has a value that Google Benchmark refuses");
 }

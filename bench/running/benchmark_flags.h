@@ -28,8 +28,8 @@ struct BenchmarkFlags {
   bool selects(const std::string& name) const;
 };
 
-/// Hands the arguments to Google Benchmark's Initialize, and nothing else: it would take `--help`
-/// too.
+/// Hands the arguments to Google Benchmark's Initialize, and nothing else: it would
+/// take `--help` too.
 /// @param repetitions  --repetitions, unless --benchmark_repetitions is among the arguments
 /// @throws UsageError naming an argument that it does not know, or a value that it does not take
 BenchmarkFlags initialize_benchmark(std::vector<std::string> arguments, std::uint64_t repetitions);

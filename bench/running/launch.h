@@ -15,8 +15,8 @@ namespace rdmameter {
 /// @param arguments  without the program's name
 /// @return           what the ranks have ended with
 /// @throws UsageError        mpirun cannot be started
-/// @throws MeasurementError  it ended otherwise than by what ranks end with: a signal, its own
-/// error
+/// @throws MeasurementError  it ended otherwise than by what ranks end with: a signal,
+///                           its own error
 ExitStatus launch_ranks(std::uint64_t ranks, const std::vector<std::string>& arguments,
                         const InterruptSource& interrupt);
 

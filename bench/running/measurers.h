@@ -44,10 +44,9 @@ struct RunTarget {
 /// What the cases need and no more: a run of control path tests alone has no responder. At least
 /// one case is to be tried.
 /// @param cases  of those that are to be tried, the first one's devices, ports and GIDs are the
-/// ones
-///               that both environments describe
-/// @throws NoDevice, UsageError, VerbsError, MeasurementError (no server is listening there),
-/// Interrupted
+///               ones that both environments describe
+/// @throws NoDevice, UsageError, VerbsError, MeasurementError (no server is
+/// listening there), Interrupted
 std::unique_ptr<Measurer> make_measurer(const RunTarget& target, std::span<const PlannedCase> cases,
                                         const ClockChoice& clock, InterruptSource& interrupt);
 

@@ -38,8 +38,8 @@ void raise_on_signals(InterruptSource& interrupt) {
     sigaction(SIGHUP, &action, nullptr);
   action.sa_handler = SIG_IGN;
   action.sa_flags = 0;
-  // A reader that has gone, a limit on a file's size: failures of a write(), no ends of the
-  // program.
+  // A reader that has gone, a limit on a file's size: failures of a write(), no ends
+  // of the program.
   sigaction(SIGPIPE, &action, nullptr);
   sigaction(SIGXFSZ, &action, nullptr);
   // An ignored SIGCHLD is inherited from the parent process. waitpid() would then not learn how our

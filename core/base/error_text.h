@@ -9,8 +9,8 @@
 namespace rdmameter {
 
 /// Of our own exceptions this is what(). A type or key that the JSON library misses and an
-/// allocation that failed have a sentence; a caller that knows the file, row or field names it
-/// before.
+/// allocation that failed have a sentence; a caller that knows the file, row or field
+/// names it before.
 std::string error_text(const std::exception& error);
 
 }  // namespace rdmameter

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A heap that is used up (a limit of `ulimit -v`, a control group that does not overcommit), in
-// words.
+// A heap that is used up (a limit of `ulimit -v`, a control group that does not
+// overcommit), in words.
 #pragma once
 
 #include <array>

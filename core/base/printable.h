@@ -33,8 +33,8 @@ std::string printable_lines(std::string_view text);
 /// The beginning of `text`, at most so many bytes, that does not end inside a character.
 std::string_view beginning(std::string_view text, std::size_t max_bytes) noexcept;
 
-/// How an error quotes text of unknown origin: printable, and its first 200 bytes alone, then
-/// "...".
+/// How an error quotes text of unknown origin: printable, and its first 200 bytes
+/// alone, then "...".
 std::string excerpt(std::string_view text);
 
 /// One line for a log, from which the bytes can be told: each harmful byte below 0x80 and each

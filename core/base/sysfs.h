@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reading the kernel's one-value files. What is not there is not known: nullopt, never a made-up
-// value.
+// Reading the kernel's one-value files. What is not there is not known: nullopt, never
+// a made-up value.
 #pragma once
 
 #include <cstdint>

@@ -53,8 +53,8 @@ class ConnectEndpoint {
   // By rdma_cm, the responder's.
   /// Waits for an event of rdma_cm's, or for the session's peer to speak (woken).
   Waited wait(Deadline deadline) const;
-  /// Takes a request for the QP that was made; whatever else happens to connections is nothing
-  /// here.
+  /// Takes a request for the QP that was made; whatever else happens to connections
+  /// is nothing here.
   void take_event();
 
  private:

@@ -205,8 +205,8 @@ void Endpoint::register_memory() {
   const std::size_t targets = mrs_.size();
   view_.target = register_area(layout_.target, layout_.source.total_bytes(), access);
   if (case_.mixed()) view_.source = view_.target;
-  // The area that the peer's one-sided operations work on: it writes into the target, reads the
-  // source.
+  // The area that the peer's one-sided operations work on: it writes into the target,
+  // reads the source.
   info_.address = case_.returns_data() ? view_.source.address : view_.target.address;
   const std::size_t begin = case_.returns_data() ? 0 : targets;
   const std::size_t end = case_.returns_data() ? targets : mrs_.size();
@@ -366,8 +366,8 @@ std::uint32_t Endpoint::inline_to_ask() const {
   const bool taken = takes_inline(*device_.context);
   if (case_.queues.inline_bytes != kAuto && wanted != 0 && !taken)
     throw Unsupported(
-        fmt::format("{} has no inline data: its provider passes over IBV_SEND_INLINE; use --inline "
-                    "off",
+        fmt::format("{} has no inline data: its provider passes over IBV_SEND_INLINE; use "
+                    "--inline off",
                     where_));
   if (case_.queues.inline_bytes != kAuto) return static_cast<std::uint32_t>(wanted);
   const bool can_be = taken && posts_sends(case_, role_) && cpu_reaches(case_.end(role_).memory) &&

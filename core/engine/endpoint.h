@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One end of a case on a verbs device: everything that is created before the clock starts, and goes
-// after.
+// One end of a case on a verbs device: everything that is created before the clock starts,
+// and goes after.
 #pragma once
 
 #include <cstdint>
@@ -69,8 +69,8 @@ QpPath path_between(const EndpointInfo& mine, std::uint8_t port_num, const TestC
 
 class Endpoint {
  public:
-  /// Creates PD, buffer, MR, CQs and QPs, and brings the QPs to INIT, so that receives can be
-  /// posted.
+  /// Creates PD, buffer, MR, CQs and QPs, and brings the QPs to INIT, so that receives
+  /// can be posted.
   /// @throws Unsupported  the device cannot: so much inline, so deep a queue, so large a message...
   /// @throws VerbsError   it should, but a verb failed
   Endpoint(OpenDevice& device, const TestCase& test_case, Role role);
@@ -116,8 +116,8 @@ class Endpoint {
   void connect_to_group(MulticastGroup& group, const CmEndpoint& end);
 
   /// Puts the QPs into the error state, so that nothing more arrives: a peer that never stops
-  /// sending cannot keep a loop from seeing its stop word. For a thread other than the measuring
-  /// one.
+  /// sending cannot keep a loop from seeing its stop word. For a thread other than
+  /// the measuring one.
   void move_qps_to_error() noexcept;
 
   /// "qps", "cqs", "mrs", "buffer_bytes", "max_send_wr", ...

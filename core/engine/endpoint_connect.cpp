@@ -61,8 +61,8 @@ QpPath path_between(const EndpointInfo& mine, std::uint8_t port_num, const TestC
   path.mtu = *mtu_from_bytes(agreed.mtu_bytes);
   path.port_num = port_num;
   path.gid_index = static_cast<std::uint8_t>(mine.gid.index);
-  // InfiniBand within a subnet goes by LID alone, unless a port needs a GRH or it has something to
-  // carry.
+  // InfiniBand within a subnet goes by LID alone, unless a port needs a GRH or it has
+  // something to carry.
   path.global = mine.needs_grh || peer.needs_grh || path.traffic_class != 0 ||
                 path.flow_label != 0 ||
                 mine.gid.value.global.subnet_prefix != peer.gid.value.global.subnet_prefix;

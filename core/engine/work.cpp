@@ -298,8 +298,8 @@ void Work::build_sends(const TestCase& test_case, Role role, const Layout& layou
     own_lists(bandwidth ? 0 : sharer * qps / static_cast<std::uint32_t>(test_case.sharers));
 }
 
-/// Says whose the lists are. @param first  the QP at which a latency begins: each sharer has
-/// another
+/// Says whose the lists are. @param first  the QP at which a latency begins: each
+/// sharer has another
 void Work::own_lists(std::uint32_t first) {
   for (std::uint32_t qp = 0; qp < traffic_.lane_count; ++qp) lanes_[qp].mailbox = &mailbox_;
   if (first != 0) lanes_[0].send = lanes_[first].send;

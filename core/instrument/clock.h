@@ -43,8 +43,8 @@ struct CounterClock {
   }
 };
 
-/// The kernel's CLOCK_MONOTONIC_RAW, where there is no counter to trust. One tick is one
-/// nanosecond.
+/// The kernel's CLOCK_MONOTONIC_RAW, where there is no counter to trust. One tick
+/// is one nanosecond.
 struct KernelClock {
   std::uint64_t now() const noexcept {
     timespec time;

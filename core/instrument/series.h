@@ -17,8 +17,8 @@ class Series {
   explicit Series(std::uint64_t interval_ns) : interval_ns_(interval_ns) {}
 
   /// Notes how many messages are done by now, where an interval or more has passed since the last
-  /// note. Of very many intervals two become one, again and again, so that a long run's are
-  /// bounded.
+  /// note. Of very many intervals two become one, again and again, so that a long
+  /// run's are bounded.
   /// @param messages  since the traffic began
   void note(std::uint64_t messages, Clock::time_point now = Clock::now());
 

@@ -14,8 +14,8 @@ inline constexpr std::size_t kMaxJsonDepth = 64;  ///< ours nest six deep
 /// Behind the string whose opening quote is at `at`; npos where it has no closing one.
 std::size_t end_of_string(std::string_view json, std::size_t at);
 
-/// Behind the object or array that begins at `at`; npos where it does not end, or nests deeper than
-/// kMaxJsonDepth.
+/// Behind the object or array that begins at `at`; npos where it does not end, or nests
+/// deeper than kMaxJsonDepth.
 std::size_t end_of_nested(std::string_view json, std::size_t at);
 
 /// Goes through a text, which may come piece by piece.

@@ -34,8 +34,7 @@ OutputPlace look_at_output(const std::string& path, Writing writing = Writing::r
 void check_writable(const std::string& output, const char* option = "-o");
 
 /// Opens a stream. "-", /dev/stdout, /dev/stderr and /dev/fd/N are what this process has open
-/// already.
-/// A FIFO has 30 s to get a reader.
+/// already. A FIFO has 30 s to get a reader.
 /// @return  a descriptor of the caller's  @throws UsageError  @throws Interrupted  meanwhile
 int open_output_stream(const std::string& path);
 

@@ -13,9 +13,8 @@ namespace rdmameter {
 ///              alike, such as the row before
 /// @param left_out  keys whose objects and arrays are not looked at: null stands in their place
 /// @return      false: the text is no JSON, or not plain (escapes, bytes beyond ASCII, numbers
-/// below
-///              0 or of 19 digits, deeper than kMaxJsonDepth). The library's parser must be asked;
-///              `into` holds anything
+///              below 0 or of 19 digits, deeper than kMaxJsonDepth). The library's parser must be
+///              asked; `into` holds anything
 bool parse_plain_json(std::string_view text, nlohmann::ordered_json& into,
                       std::span<const std::string_view> left_out = {});
 

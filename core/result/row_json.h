@@ -13,8 +13,8 @@
 
 namespace rdmameter {
 
-/// The row as Google Benchmark's keys first, then ours. Never NaN or Infinity: such a time becomes
-/// 0.
+/// The row as Google Benchmark's keys first, then ours. Never NaN or Infinity: such a
+/// time becomes 0.
 /// @throws std::logic_error  `extra` has a key of the row, or a vector by rank has not one element
 /// for each
 nlohmann::ordered_json row_to_json(const Row& row);

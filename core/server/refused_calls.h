@@ -45,8 +45,8 @@ inline constexpr unsigned kCloneFlags =
 /// Numbers are those that libseccomp 2.5.0 does not know; they are the same on all CPUs.
 inline constexpr RefusedCall kRefusedCalls[]{
     // Limits, priorities, CPUs and memory of another process: the server has the same user, and can
-    // be killed by a limit on CPU time, or blinded by one on descriptors. Our threads set their
-    // own.
+    // be killed by a limit on CPU time, or blinded by one on descriptors. Our threads
+    // set their own.
     {RDMAMETER_CALL(prlimit64), RefusedCall::When::not_zero},
     {RDMAMETER_CALL(setpriority), RefusedCall::When::not_zero, 0},  // PRIO_PROCESS is 0
     {RDMAMETER_CALL(setpriority), RefusedCall::When::not_zero, 1},
@@ -128,7 +128,7 @@ inline constexpr RefusedCall kRefusedCalls[]{
     // Its flags are in memory, which no filter sees. glibc then begins a thread by clone().
     {RDMAMETER_CALL(clone3), RefusedCall::When::always, 0, 0, ENOSYS},
 
-    // Mounts.
+    // Mounting file systems.
     {RDMAMETER_CALL(mount)},
     {RDMAMETER_CALL(umount2)},
     {RDMAMETER_CALL(pivot_root)},

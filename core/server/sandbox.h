@@ -30,8 +30,8 @@ long landlock_abi() noexcept;
 bool has_landlock() noexcept;
 
 /// The devices that measuring takes: those of verbs and rdma_cm that are there now (a device that
-/// is plugged in later is for the next session), and not umad and issm, which send to the fabric's
-/// manager.
+/// is plugged in later is for the next session), and not umad and issm, which send to
+/// the fabric's manager.
 /// @param folder  the kernel's, with its names
 std::vector<std::string> verbs_nodes(const std::filesystem::path& folder = "/dev/infiniband");
 

@@ -34,8 +34,8 @@ struct ServerOptions {
   std::optional<OwnEnd> own = {};  ///< see serve_session()
   bool gpus = false;               ///< may clients have GPUs opened?
   bool one_client = false;         ///< serve() returns when the first one has gone
-  /// Called with each row that a client sends to be shown, and with each case of its that is
-  /// connected.
+  /// Called with each row that a client sends to be shown, and with each case of its
+  /// that is connected.
   ShowListener on_row = {};
   ConnectedListener on_connected = {};
 };

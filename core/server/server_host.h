@@ -47,8 +47,8 @@ struct ResponderShared {
   std::uint64_t cases_started = 0;
 };
 
-/// The host of one session, in the server's own process. What a session that ends has left is given
-/// back.
+/// The host of one session, in the server's own process. What a session that ends has left
+/// is given back.
 class ServerHost final : public SessionHost {
  public:
   /// @param shared  borrowed

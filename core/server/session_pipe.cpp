@@ -12,7 +12,7 @@ Deadline promptly() {
   return Deadline::in(kSetupTimeout);
 }
 
-/// "begin"
+/// The message "begin".
 struct Begin {
   CaseNeeds needs;
 };
@@ -22,7 +22,7 @@ void list_fields(auto& fields, Is<Begin> auto& begin) {
   fields("threads", begin.needs.threads);
 }
 
-/// "shared"
+/// The message "shared".
 struct Shared {
   bool value = false;  ///< see SessionHost::case_is_shared()
 };
@@ -42,7 +42,7 @@ void list_fields(auto& fields, Is<LogLine> auto& line) {
   fields("event", line.event, {.max = static_cast<std::uint64_t>(ClientEvent::dropped)});
 }
 
-/// "connected"
+/// The message "connected".
 struct Connected {
   ConnectedCase connected;
 };

@@ -76,7 +76,7 @@ void list_fields(auto& fields, Is<OwnEnd> auto& own) {
          {.max = static_cast<std::uint64_t>(GpuRegistration::pointer_first)});
 }
 
-/// "session"
+/// The message "session".
 void list_fields(auto& fields, Is<SessionStart> auto& start) {
   fields("peer", start.peer);
   fields("initiator_version", start.greeting.initiator_version);

@@ -13,7 +13,7 @@
 namespace rdmameter {
 namespace {
 
-/// "make"
+/// The message "make".
 struct Make {
   bool keep = false;  ///< the connection that there is
 };
@@ -32,7 +32,7 @@ void list_fields(auto& fields, Is<Join> auto& join) {
   fields("psn", join.psn, {.max = k24Bits});
 }
 
-/// "done"
+/// The message "done".
 struct Placed {
   PlacementData placement;
 };

@@ -15,8 +15,7 @@ namespace rdmameter {
 
 /// Says hello as the initiator, and proves the token.
 /// @param ask_token  called once the responder has answered. Empty: none is known; else the
-/// responder
-///                   must prove that it knows the token
+///                   responder must prove that it knows the token
 /// @param choose_wanted  called once this end is let in; it may talk with the responder.
 ///                   @return the responder's end that it is to describe; nothing: none
 /// @return the responder's environment

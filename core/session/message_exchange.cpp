@@ -44,8 +44,8 @@ void MessageExchange::abandon() {
     while (type_of(channel_.receive(deadline)) != "abandoned") {
     }
   } catch (const ChannelError&) {
-    // The channel is unusable now. Our own failure may come of that: the responder's reason says
-    // more.
+    // The channel is unusable now. Our own failure may come of that: the responder's
+    // reason says more.
     throw_last_word();
   }
 }

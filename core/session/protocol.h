@@ -4,8 +4,8 @@
 //
 //   initiator                                     responder
 //   hello {protocol, version, nonce}          ->
-//                                             <-  challenge {protocol, version, nonce,
-//                                             token_required}
+//                                             <-  challenge {protocol, version,
+//                                             nonce, token_required}
 //   proof {proof}                             ->
 //                                             <-  welcome {proof}
 //   from here on sealed (core/wire/seal.h), where a token is required:
@@ -22,8 +22,8 @@
 //   (the measured traffic; meanwhile: alive {} every few seconds)
 //   (only where both ends send: end_now {}, when the user has interrupted the measurement)
 //   finish {sent by each thread}              ->
-//                                             <-  done {forward, backward, placement,
-//                                             shared_responder}
+//                                             <-  done {forward, backward,
+//                                             placement, shared_responder}
 //   Where both ends send, "ready", "connect" and "done" hold the same of the other direction, as
 //   "backward", and either end says gate {step} while the traffic runs: all its loops are warm, or
 //   their windows closed.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table of axes of two ends: an option is declared here and nowhere else. Those of ranks are in
-// topologies/axes/rank_axes.cpp.
+// The table of axes of two ends: an option is declared here and nowhere else. Those of ranks are
+// in topologies/axes/rank_axes.cpp.
 #include <array>
 
 #include "core/base/parse_value.h"
@@ -184,8 +184,8 @@ using Queues = QueueSettings;
 using Path = PathSettings;
 
 // Limits: a message is at most 2^31 bytes (IBTA vol. 1, message size); port and GID numbers are 8
-// bits wide in ibv_ah_attr; signal_every is bounded by what a chain of prebuilt WRs may hold
-// (why_impossible).
+// bits wide in ibv_ah_attr; signal_every is bounded by what a chain of prebuilt WRs
+// may hold (why_impossible).
 const std::array kAxes{
     Axis{"transport", "transport", number_field<&TestCase::transport>, choice, 0, 2, kTransports,
          "rc", "rc", "QP type: reliable or unreliable connection, unreliable datagram",

@@ -26,8 +26,8 @@ std::optional<std::vector<std::uint32_t>> parse_flow_labels(std::string_view tex
 /// The labels as names and results have them: "7", "per-qp:1+2". @param labels  not empty
 std::string flow_labels_text(const std::vector<std::uint32_t>& labels);
 
-/// The labels of a case: one for each of its QPs where it is spread or a list, which is read in a
-/// circle.
+/// The labels of a case: one for each of its QPs where it is spread or a list, which is read
+/// in a circle.
 class FlowLabels {
  public:
   /// @param text  as a case has it: empty (0), a number, `spread`, "per-qp:1+2"

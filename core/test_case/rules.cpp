@@ -214,8 +214,8 @@ std::string why_not_mixed(const TestCase& c) {
   if (c.sweeps())
     return "a sweep of a mix has no curve for each of its parts: use --rate with a list of rates";
   if (c.extended_api())
-    return "ibv_wr_* posts by a function for each operation, and a mix has several: use --api "
-           "classic";
+    return "ibv_wr_* posts by a function for each operation, and a mix has several: use "
+           "--api classic";
   if (c.queues.sge != 1) return "a mix splits no messages: use --sge 1";
   const std::uint64_t lists = mix_of(c).size() * c.queues.depth * c.qps;
   if (lists > kMostMixedLists)

@@ -404,8 +404,8 @@ bool has_atomics(const TestCase& test_case);
 double messages_per_s(const TestCase& test_case);
 
 /// Every axis at its default for this kind of test; inapplicable ones too, so that the case is
-/// valid. Atomics have the one size there is, multicasts the transport and a size that fits its
-/// MTU.
+/// valid. Atomics have the one size there is, multicasts the transport and a size that
+/// fits its MTU.
 TestCase default_case(Opcode opcode, Pattern pattern);
 
 /// The default case of a control path test. Its queues and buffers are those of a bandwidth test.
@@ -423,8 +423,8 @@ std::string axis_text(const TestCase& test_case, const Axis& axis);
 /// where it is the one of iterations and duration that does not rule.
 nlohmann::ordered_json axis_json(const TestCase& test_case, const Axis& axis);
 
-/// {"size_bytes": 64, "transport": "rc", ...}: the axes that apply, `auto` and `max` as those
-/// words.
+/// {"size_bytes": 64, "transport": "rc", ...}: the axes that apply, `auto` and `max`
+/// as those words.
 nlohmann::ordered_json case_json(const TestCase& test_case, std::span<const Axis> among = axes());
 
 /// The whole case for the wire, opcode and pattern included.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a device says of itself: that a port went down, a QP broke, the device is gone
-// (ibv_get_async_event(3)).
+// What a device says of itself: that a port went down, a QP broke, the device is
+// gone (ibv_get_async_event(3)).
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -22,8 +22,8 @@ std::string_view noted_event_text(ibv_event_type type);
 /// Takes every event that waits, without waiting for one.
 /// @param port_num  events of other ports are passed over
 /// @param noted     gets each noted_event_text() that it does not have yet
-/// @return          the first that ends a run: "IBV_EVENT_PORT_ERR: the port went down"; empty:
-///                  none
+/// @return          the first that ends a run: "IBV_EVENT_PORT_ERR: the port went
+///                  down"; empty: none
 /// For one thread at a time: only the thread that reports events may take them.
 std::string take_fatal_event(ibv_context& context, std::uint8_t port_num,
                              std::vector<std::string>& noted);

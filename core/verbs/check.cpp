@@ -77,8 +77,8 @@ std::string rdma_cm_remedy(std::string_view verb, int error_number) {
            "container pass /dev/infiniband in).";
   if (is_any_of(error_number, {EADDRNOTAVAIL, ENODEV}))
     return "rdma_cm finds no RDMA device with that address: is its network interface up, and in "
-           "this network namespace? (`rdmameter devices` names the interface of each GID that is "
-           "here.)";
+           "this network namespace? (`rdmameter devices` names the interface of each GID "
+           "that is here.)";
   if (is_any_of(error_number, {ENETUNREACH, EHOSTUNREACH, ETIMEDOUT}))
     return "There is no route to the address: look at `ip route get` and `ip neigh` for it, or "
            "choose --gid-index and --peer-gid-index of one network.";

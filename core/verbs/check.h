@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The one place that knows how each verb says that it failed, and the text of such a failure:
-// "verb(step) object on device: reason. remedy". For set-up only; a measured loop returns plain
-// data.
+// "verb(step) object on device: reason. remedy". For set-up only; a measured loop
+// returns plain data.
 #pragma once
 
 #include <cerrno>
@@ -19,8 +19,8 @@ constexpr bool is_unsupported(int error_number) noexcept {
   return error_number == EOPNOTSUPP || error_number == ENOSYS || error_number == kEnotsupp;
 }
 
-/// "ibv_modify_qp(INIT->RTR) QP 0x1a2 on mlx5_0/1: Invalid argument. What to do, where that is
-/// known."
+/// "ibv_modify_qp(INIT->RTR) QP 0x1a2 on mlx5_0/1: Invalid argument. What to do, where
+/// that is known."
 /// @param verb          its name, with the step in parentheses where it has several
 /// @param object        what it was called for, with the device's name
 /// @param error_number  errno value [0: the verb gave none]
@@ -40,8 +40,8 @@ inline int errno_of_null() noexcept {
   return errno == 0 ? EINVAL : errno;
 }
 
-/// For verbs that return NULL and set errno: ibv_open_device, ibv_alloc_*, ibv_create_*,
-/// ibv_reg_mr.
+/// For verbs that return NULL and set errno: ibv_open_device,
+/// ibv_alloc_*, ibv_create_*, ibv_reg_mr.
 /// @param call  calls it
 template <class Call>
 auto check_pointer(const Call& call, std::string_view verb, std::string_view object) {

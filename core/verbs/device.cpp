@@ -30,8 +30,8 @@ struct Devices {
   }
 };
 
-/// A host without any RDMA module makes ibv_get_device_list fail (ENOSYS): for us that is an empty
-/// list.
+/// A host without any RDMA module makes ibv_get_device_list fail (ENOSYS): for us that is
+/// an empty list.
 Devices get_devices() {
   Devices devices;
   devices.list.reset(ibv_get_device_list(&devices.count));

@@ -48,8 +48,8 @@ std::optional<bool> is_virtualized(const std::filesystem::path& proc) {
   return fmt::format(" {} ", *flags).find(" hypervisor ") != std::string::npos;
 }
 
-/// The hypervisor's signature ("KVMKVMKVM", "TCGTCGTCGTCG"), which tells emulation from
-/// virtualisation.
+/// The hypervisor's signature ("KVMKVMKVM", "TCGTCGTCGTCG"), which tells
+/// emulation from virtualisation.
 std::optional<std::string> hypervisor_signature() {
 #if defined(__x86_64__)
   unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;

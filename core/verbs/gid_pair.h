@@ -42,8 +42,8 @@ struct GidPair {
 std::optional<GidPair> choose_gid_pair(std::span<const Gid> mine, std::span<const Gid> theirs);
 
 /// How well two that can talk go together, of which the lesser is the better: an address of another
-/// network namespace, RoCE v1, link-local, of two subnets. It comes first in choose_gid_pair()'s
-/// order.
+/// network namespace, RoCE v1, link-local, of two subnets. It comes first in
+/// choose_gid_pair()'s order.
 using GidPairRank = std::array<bool, 4>;
 GidPairRank rank_of(const GidPair& pair);
 bool of_two_subnets(const GidPair& pair);

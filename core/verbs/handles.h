@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Owners of verbs objects: each is owned from the line that creates it. Declare them in the order
-// of creation, so that members go in the order of teardown (a QP before its CQ, a CQ before the
-// context).
+// of creation, so that members go in the order of teardown (a QP before its CQ, a CQ
+// before the context).
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -10,8 +10,8 @@
 
 namespace rdmameter {
 
-/// Says on stderr that a verbs object could not be destroyed. `error` is an errno value, or -1 for
-/// errno.
+/// Says on stderr that a verbs object could not be destroyed. `error` is an errno value, or
+/// -1 for errno.
 void report_leak(const char* what, int error) noexcept;
 
 /// Destroys a verbs object; reports a refusal, since a destructor cannot throw it.

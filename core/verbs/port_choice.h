@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which device and port an end takes where the user has named none. Two ends choose together, for
-// what goes best with a peer depends on the peer's; pure functions of what the ends know of their
-// ports.
+// what goes best with a peer depends on the peer's; pure functions of what the ends know
+// of their ports.
 #pragma once
 
 #include <functional>

@@ -27,8 +27,8 @@ inline constexpr std::size_t kTokenMaxChars = 256;
 inline constexpr std::size_t kNonceChars = 64;  ///< 256 bits in hexadecimal
 inline constexpr std::size_t kProofChars = 64;  ///< HMAC-SHA-256 in hexadecimal
 
-/// A random token of 192 bits: 32 characters of A-Z, a-z, 0-9, - and _, safe in a shell's command
-/// line.
+/// A random token of 192 bits: 32 characters of A-Z, a-z, 0-9, - and _, safe in a
+/// shell's command line.
 std::string make_token();
 
 /// Why this text cannot be a token; empty: it can. An attacker who records a proof could guess a

@@ -214,8 +214,8 @@ void Channel::send(const nlohmann::json& message, Deadline deadline, bool last) 
                                    "{} that it accepts",
                                    body.size(), peer(), max_message_bytes_));
   }
-  // A sealed message counts once its first byte is on its way: until then another one may take its
-  // place.
+  // A sealed message counts once its first byte is on its way: until then another one may
+  // take its place.
   std::optional<Sealer> sealer = sealer_;
   if (sealer) body = sealer->seal(body, last);
   const auto header = encode_length(body.size());

@@ -73,9 +73,8 @@ Connection connect_to(const Address& server, Deadline deadline, const InterruptS
 class Listener {
  public:
   /// @param bind  an address of this machine; port 0: any free one. `::` takes IPv4 as well. An
-  /// empty
-  ///              host, with a port: every address, by a socket for each family, so that who looks
-  ///              for one of IPv4 (/proc/net/tcp) finds it
+  ///              empty host, with a port: every address, by a socket for each family, so that who
+  ///              looks for one of IPv4 (/proc/net/tcp) finds it
   /// @throws UsageError  the address is in use, not ours or not allowed; the text says what to do
   /// @throws VerbsError  any other failure
   explicit Listener(const Address& bind);

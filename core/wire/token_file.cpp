@@ -54,8 +54,8 @@ void write_token(const std::string& path, std::string_view token) {
 
 TokenFolders TokenFolders::of_this_user() {
   std::vector<std::string> paths;
-  // It stays another user's after su or sudo -E: that one could put another folder in our one's
-  // place.
+  // It stays another user's after su or sudo -E: that one could put another folder in
+  // our one's place.
   const char* const runtime = std::getenv("XDG_RUNTIME_DIR");
   if (runtime != nullptr && *runtime == '/' && why_not_own(runtime).empty())
     paths.push_back(std::string(runtime) + "/rdmameter");

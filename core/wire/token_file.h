@@ -14,8 +14,8 @@ namespace rdmameter {
 /// A folder that only this user can reach, for the files of one user's servers.
 class TokenFolders {
  public:
-  /// $XDG_RUNTIME_DIR/rdmameter, where that is a folder which only this user can reach, and
-  /// /tmp/rdmameter-UID.
+  /// $XDG_RUNTIME_DIR/rdmameter, where that is a folder which only this user can
+  /// reach, and /tmp/rdmameter-UID.
   static TokenFolders of_this_user();
   /// @param paths  the best first
   explicit TokenFolders(std::vector<std::string> paths) : paths_(std::move(paths)) {}

@@ -37,8 +37,8 @@ class Watcher {
  public:
   /// @param socket      borrowed, like `interrupt` and `stop`; no other code may read
   ///                    from it meanwhile
-  /// @param on_message  `peer`: nothing was expected; `finish`: the peer's word that it has sent
-  /// all
+  /// @param on_message  `peer`: nothing was expected; `finish`: the peer's word that it
+  ///                    has sent all
   /// @throws MeasurementError  there can be no more threads
   Watcher(int socket, Deadline deadline, const InterruptSource& interrupt, StopFlag& stop,
           StopReason on_message = StopReason::peer, Tick tick = {});

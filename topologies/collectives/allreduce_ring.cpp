@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Allreduce over a ring (Patarasuk and Yuan, 2009): the words are divided into a block for each
-// rank. In n - 1 steps each block goes around and becomes the sum, in n - 1 more the sums go
-// around.
+// rank. In n - 1 steps each block goes around and becomes the sum, in n - 1 more the
+// sums go around.
 #include "topologies/collectives/collective.h"
 
 namespace rdmameter {

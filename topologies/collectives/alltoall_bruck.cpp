@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Alltoall in log2(n) steps (Bruck, Ho, Kipnis, Upfal and Weathersby, 1997): a block has to go d
 // ranks ahead, and in step k all blocks go 2^k ahead whose d has that bit. A block that passes a
-// rank waits where, at its destination, the block of its source belongs; so none is moved at the
-// end.
+// rank waits where, at its destination, the block of its source belongs; so none is moved
+// at the end.
 #include "topologies/collectives/collective.h"
 
 namespace rdmameter {

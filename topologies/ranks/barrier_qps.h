@@ -25,8 +25,8 @@ struct BarrierMeeting {
   std::uint32_t word;  ///< of those that `ahead` hears: which step of its own it is there
 };
 
-/// A rank's steps. Dissemination; where it would need an avoided pair, up and down a tree that has
-/// none.
+/// A rank's steps. Dissemination; where it would need an avoided pair, up and down a tree
+/// that has none.
 /// @throws MeasurementError  no tree reaches all ranks
 std::vector<BarrierMeeting> barrier_meetings(Rank rank, Rank ranks, const RankPairs& avoided);
 

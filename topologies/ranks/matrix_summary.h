@@ -19,8 +19,8 @@ Value nearest_rank(const std::vector<Value>& ascending, double share) {
   return ascending[static_cast<std::size_t>(std::max(rank, 1.0)) - 1];
 }
 
-/// A long route takes longer than a short one, so each pair is compared with those as many hops
-/// apart.
+/// A long route takes longer than a short one, so each pair is compared with those as
+/// many hops apart.
 /// @param matrix_ns  see TopologyData
 /// @return nothing: no pair was measured
 std::optional<MatrixSummary> summarise_matrix(

@@ -242,8 +242,8 @@ OpenDevice& RankMeasurer::device_of(const TestCase& test_case) {
   return devices_.get_anew(end.device, end.port_num, end.gid_index);
 }
 
-/// Where ranks outnumber cores, one that spins keeps another from answering until its time slice is
-/// over.
+/// Where ranks outnumber cores, one that spins keeps another from answering until its time
+/// slice is over.
 bool RankMeasurer::yields(const TestCase& test_case) const {
   if (test_case.wait != Wait::automatic) return test_case.wait == Wait::yield;
   return ranks_.local_size() > cores_;
@@ -489,8 +489,8 @@ RankPlaces RankMeasurer::places_of(const std::vector<RankResult>& results) const
   return places;
 }
 
-/// At rank 0: writes a verdict that needs nothing more. @return  the round trips it needs; empty:
-/// none
+/// At rank 0: writes a verdict that needs nothing more. @return  the round trips it
+/// needs; empty: none
 std::string RankMeasurer::trips_to_judge(const Part& part, const std::vector<RankResult>& results,
                                          Outcome& outcome) const {
   TopologyData& topology = *outcome.topology;

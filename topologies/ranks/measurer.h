@@ -29,8 +29,8 @@ struct RanksChoice {
   ChoiceListener on_choice = {};  ///< called with what this rank chose among its devices
 };
 
-/// Every rank makes one and measures the same cases in the same order. Outcomes are whole at rank 0
-/// alone.
+/// Every rank makes one and measures the same cases in the same order. Outcomes are whole at
+/// rank 0 alone.
 /// @param patience      how long a rank may keep the others waiting without any progress
 std::unique_ptr<TopologyMeasurer> make_topology_measurer(Ranks& ranks,
                                                          std::chrono::milliseconds patience,

@@ -65,8 +65,8 @@ class NodeWork : NodeLayout {
   /// @throws MeasurementError  nothing of one of them is there
   void check_places(std::span<const Rank> senders);
 
-  /// Messages posted so far; of them, those that ranks behind and ahead have exchanged over this
-  /// one.
+  /// Messages posted so far; of them, those that ranks behind and ahead have exchanged
+  /// over this one.
   std::uint64_t sent() const;
   std::uint64_t passed_on() const;
   /// "QP 0x12 towards rank 3 on rxe0/1"

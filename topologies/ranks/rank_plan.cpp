@@ -159,8 +159,8 @@ std::string why_no_topology(const TestCase& test_case) {
   if (std::string why = traffic.row->why_not(traffic.numbers, ranks); !why.empty()) return why;
   if (test_case.transport == Transport::ud && !shape.shape->datagrams)
     return fmt::format(
-        "graph {} needs connected QPs, and UD is connectionless: use --transport rc or uc, or "
-        "udmesh",
+        "graph {} needs connected QPs, and UD is connectionless: use --transport rc or "
+        "uc, or udmesh",
         test_case.graph);
   if (test_case.payload.starts_with(kFileMemory))
     return "ranks do not send a payload file: use --payload random or zero";

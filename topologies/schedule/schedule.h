@@ -17,8 +17,8 @@ struct Round {
   bool operator==(const Round&) const = default;
 };
 
-/// All that the program knows of a schedule. Adding one: a file with this row, and its name in
-/// schedules.cpp.
+/// All that the program knows of a schedule. Adding one: a file with this row, and its
+/// name in schedules.cpp.
 struct Schedule {
   static constexpr std::string_view arguments = "";
   static constexpr std::size_t argument_count = 0;

@@ -19,8 +19,8 @@ using RoundTripStops = std::vector<Rank>;
 ///   its pair, with and without the network busy;
 ///   each of the two ranks with other partners: a node is slow with all of them;
 ///   pairs of other ranks, for what is usual;
-///   turns past both ranks and others, in both senses: a slow direction makes only one of them
-///   slow.
+///   turns past both ranks and others, in both senses: a slow direction makes only one
+///   of them slow.
 /// Pairs are all of the suspect's kind; of a rank, of that which most of its edges are of.
 /// Streams from one to the other would not do for the last: over a reliable connection they wait
 /// for what comes back, so that a delay of either direction slows both.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // How far the messages of a traffic go over a graph: what is known of a case before it is planned,
-// at any number of ranks. Neither the graph, where its shape has a closed form, nor the flows are
-// made.
+// at any number of ranks. Neither the graph, where its shape has a closed form, nor the
+// flows are made.
 #pragma once
 
 #include <cstdint>

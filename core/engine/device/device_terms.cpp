@@ -136,8 +136,8 @@ void require_connectable(const OpenDevice& device) {
   if (is_iwarp(*device.context))
     throw Unsupported(
         fmt::format("{} is an iWARP device, whose QPs rdma_cm alone can connect, and this test "
-                    "connects them without: choose another device, or RoCE where the adapter has "
-                    "both",
+                    "connects them without: choose another device, or RoCE where the "
+                    "adapter has both",
                     device.port.where()));
 }
 

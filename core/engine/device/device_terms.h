@@ -45,8 +45,8 @@ void require_transport(const OpenDevice& device, const TestCase& test_case);
 void require_connectable(const OpenDevice& device);
 
 /// @param uses  IBV_ODP_SUPPORT_SEND...: what the end's memory is there for
-/// @throws Unsupported  the case asks for on-demand paging, and the device does not have it for
-/// that
+/// @throws Unsupported  the case asks for on-demand paging, and the device does not have
+///                      it for that
 void require_paging(const DeviceLimits& limits, const TestCase& test_case, std::uint32_t uses,
                     const std::string& where);
 

@@ -28,8 +28,8 @@ struct OpenDevice {
   DeviceLimits limits;
   std::optional<int> numa_node;
   MemoryTerms memory;
-  /// Most inline bytes that a QP was created with, by (transport, send depth, SGEs): found once, by
-  /// trying.
+  /// Most inline bytes that a QP was created with, by (transport, send depth, SGEs): found
+  /// once, by trying.
   std::map<std::tuple<Transport, std::uint32_t, std::uint64_t>, std::uint32_t> max_inline;
 };
 

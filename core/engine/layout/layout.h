@@ -13,8 +13,8 @@ namespace rdmameter {
 
 struct DeviceLimits;  // core/verbs/device.h
 
-/// The Global Routing Header that precedes every UD receive (IBTA vol. 1, 11.4.1.2: the first 40
-/// bytes).
+/// The Global Routing Header that precedes every UD receive (IBTA vol. 1, 11.4.1.2: the
+/// first 40 bytes).
 inline constexpr std::uint64_t kGrhBytes = 40;
 
 /// The part of a slot that one SGE covers.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The measured path of bandwidth at the initiator: every QP's queue kept full, each completion at
 // once answered by as many new posts as it made room for. The window opens at the completion that
-// ends the warm-up, the pipe full, and closes at the last counted one; posting goes on until it
-// closes.
+// ends the warm-up, the pipe full, and closes at the last counted one; posting goes on
+// until it closes.
 #pragma once
 
 #include "core/engine/loop/credit.h"

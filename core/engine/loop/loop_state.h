@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a measured loop works on: prebuilt work, laid out for reading in a circle. Plain data;
-// core/engine/work.h builds and owns it. Nothing here changes while the clock runs but a lane's
-// cursors.
+// core/engine/work.h builds and owns it. Nothing here changes while the clock runs but
+// a lane's cursors.
 #pragma once
 
 #include <infiniband/verbs.h>

@@ -110,8 +110,8 @@ template <class By, bool Lossy, class P>
   return arrived;
 }
 
-/// After a pong of an earlier round: the wait for that of this one. A function of its own, being
-/// rare.
+/// After a pong of an earlier round: the wait for that of this one. A function of its
+/// own, being rare.
 /// @param seen  when a pong was seen [ticks]: the one of an earlier round, then the last one
 template <class By, class P>
 [[gnu::noinline]] Arrived pass_over(LoopState& loop_state, const Lane& lane,

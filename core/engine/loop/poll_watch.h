@@ -150,8 +150,8 @@ template <class P, class Handle, class Look>
   int polled = look();
   const std::uint64_t begun = last;
   last = clock.now();
-  // Copies whose addresses are taken here alone: what the loop around has at hand stays in
-  // registers.
+  // Copies whose addresses are taken here alone: what the loop around has at hand
+  // stays in registers.
   if (const std::uint64_t length = last - begun; length >= watch.gaps.limit) [[unlikely]] {
     const Look apart = look;
     polled = look_after_gap(watch, begun, length, round, true, polled, apart);

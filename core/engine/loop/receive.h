@@ -8,8 +8,8 @@
 
 namespace rdmameter {
 
-/// Told to finish, has the receiver everything? Either as many as were sent, or nothing for a quiet
-/// time.
+/// Told to finish, has the receiver everything? Either as many as were sent, or nothing for
+/// a quiet time.
 /// @param arrived  each message counted once
 inline bool all_there(const LoopPlan& plan, std::uint64_t arrived,
                       std::uint64_t silent_ns) noexcept {

@@ -73,8 +73,8 @@ template <class Way, class Waiter, class Ended>
   }
 }
 
-/// `rounds` pings, or pings until the tally's time is over. Adds to `tally`; samples go to
-/// `histogram`.
+/// `rounds` pings, or pings until the tally's time is over. Adds to `tally`; samples
+/// go to `histogram`.
 template <class Clock, class Waiter>
 LoopResult ping(SocketState& loop_state, const Clock& clock, std::uint64_t rounds,
                 const StopFlag& stop, Histogram& histogram, LoopTally& tally) noexcept {
@@ -146,8 +146,8 @@ inline std::uint64_t messages_before(const LoopPlan& plan) noexcept {
   return std::max<std::uint64_t>(plan.warmup, 1);
 }
 
-/// Waits until the peer's kernel has acknowledged everything. Not timed by the window, which is the
-/// receiver's.
+/// Waits until the peer's kernel has acknowledged everything. Not timed by the window, which
+/// is the receiver's.
 template <class Waiter>
 LoopResult await_acknowledged(int socket, const StopFlag& stop) noexcept {
   int left = 0, error = 0;

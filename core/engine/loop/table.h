@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// From options to a measured loop: every choice that can be made before the clock starts is made
-// here.
+// From options to a measured loop: every choice that can be made before the clock starts
+// is made here.
 #pragma once
 
 #include "core/base/role.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each posts and polls by the functions that the case has chosen: credits take longer than these
-// calls.
+// Each posts and polls by the functions that the case has chosen: credits take longer
+// than these calls.
 #include "core/engine/loop/completion.h"
 #include "core/engine/loop/receive.h"
 #include "core/engine/loop/table_instances.h"

@@ -6,7 +6,7 @@
 
 namespace rdmameter {
 
-/// ibv_post_send.
+/// Posts by ibv_post_send().
 struct ClassicPost {
   /// @return 0 or the errno value
   [[gnu::always_inline]] static int post(const LoopState&, const Lane& lane,
@@ -23,7 +23,7 @@ struct ChosenPost {
   }
 };
 
-/// ibv_poll_cq.
+/// Polls by ibv_poll_cq().
 struct ClassicCq {
   static constexpr bool kStamps = false;
   using Handle = ibv_cq*;  ///< what a loop keeps in a register

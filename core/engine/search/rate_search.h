@@ -20,8 +20,7 @@ enum class Effort {
 using MeasureRate = std::function<std::optional<SweepPoint>(std::uint64_t rate_per_s, Effort)>;
 
 /// 1. Saturation: rates of 1000/s times powers of four until one is not kept up with; then a
-/// quarter
-///    more than was reached there, three times. The median of what is reached then.
+///    quarter more than was reached there, three times. The median of what is reached then.
 /// 2. The p99 without load: at a twentieth of that, three times, their median.
 /// 3. The highest rate within the SLO: bisection between the two to 2 %. A rate is within it if two
 ///    of three measurements keep up and have their p99 within it.

@@ -99,8 +99,8 @@ std::string_view event_remedy(rdma_cm_event_type event, int status) {
       return "There is no route to the address: look at `ip route get` and `ip neigh` for it, or "
              "choose --gid-index and --peer-gid-index of one network.";
     case RDMA_CM_EVENT_ROUTE_ERROR:
-      return "No route between the two ports was found: on InfiniBand, is a subnet manager "
-             "running?";
+      return "No route between the two ports was found: on InfiniBand, is a subnet "
+             "manager running?";
     case RDMA_CM_EVENT_REJECTED:
       return reject_remedy(status);
     case RDMA_CM_EVENT_UNREACHABLE:

@@ -53,11 +53,11 @@ Descriptor of_own_pages(std::size_t size_bytes, const std::string& option) {
   wanted.size = size_bytes;
   Descriptor made{ioctl(device.get(), UDMABUF_CREATE, &wanted)};
   if (!made && errno == EINVAL)
-    throw Unsupported(fmt::format(
-        "{}: the kernel makes no dma-buf of {} bytes; its limit is size_limit_mb in "
-        "/sys/module/udmabuf/parameters: raise it, or use a smaller --size, --qps, --depth or "
-        "--rx-depth",
-        option, size_bytes));
+    throw Unsupported(
+        fmt::format("{}: the kernel makes no dma-buf of {} bytes; its limit is size_limit_mb in "
+                    "/sys/module/udmabuf/parameters: raise it, or use a smaller --size, --qps, "
+                    "--depth or --rx-depth",
+                    option, size_bytes));
   if (!made)
     throw_failure("ioctl(UDMABUF_CREATE)", fmt::format("{} bytes of {}", size_bytes, option),
                   errno);

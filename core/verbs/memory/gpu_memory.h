@@ -58,7 +58,7 @@ class GpuMemory {
   std::uint64_t allocation_ = 0, address_ = 0;
   SharedPart shared_;
   mutable std::span<const GpuRegistration> ways_;  ///< the first is the one in use
-  /// mlx5dv_reg_dmabuf_mr()
+  /// Where it exists: mlx5dv_reg_dmabuf_mr().
   ibv_mr* (*register_direct_)(ibv_pd*, std::uint64_t offset, std::size_t length, std::uint64_t iova,
                               int fd, int access, int mlx5_access) = nullptr;
 };

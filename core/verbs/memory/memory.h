@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory for messages: page-aligned, touched before use, on the device's NUMA node; or the device's
-// own.
+// Memory for messages: page-aligned, touched before use, on the device's NUMA node; or
+// the device's own.
 #pragma once
 
 #include <cstddef>
@@ -58,8 +58,8 @@ class Buffer {
   Descriptor dmabuf_;
 };
 
-/// Memory that messages leave from or arrive in, host's, device's or a GPU's, to be registered in
-/// parts.
+/// Memory that messages leave from or arrive in, host's, device's or a GPU's, to be
+/// registered in parts.
 class MessageMemory {
  public:
   /// @param kind  as TestCase::memory

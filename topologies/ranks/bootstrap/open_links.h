@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a rank finds the ranks 2^k ahead of and behind it, connects with them, and knows that it is
-// they.
+// How a rank finds the ranks 2^k ahead of and behind it, connects with them, and knows that
+// it is they.
 #pragma once
 
 #include <string>

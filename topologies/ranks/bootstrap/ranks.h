@@ -22,7 +22,7 @@ using Combine = std::function<std::string(const std::string&, const std::string&
 /// All ranks call gather(), reduce(), broadcast() and exchange() in the same order. Each of
 /// them throws
 ///   MeasurementError  ranks that do not answer or are gone, by number and host: the run is over
-///   Interrupted
+///   Interrupted       by the user
 class Ranks {
  public:
   virtual ~Ranks() = default;

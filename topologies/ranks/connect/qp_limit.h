@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a rank says that cannot have the QPs which a case asks of it: how many it had, and the
-// limit.
+// What a rank says that cannot have the QPs which a case asks of it: how many it had,
+// and the limit.
 #pragma once
 
 #include <cstdint>

@@ -5,8 +5,8 @@
 // No cycle of full ranks can block itself. A message that makes its h-th hop is of class h - 1, and
 // a rank keeps `depth` buffers of each class for each of its links: what is of the last class
 // leaves its buffer where it arrives, so those of the class before it find room, and so on
-// (Günther, "Prevention of deadlocks in packet-switched data transport systems", 1981: the hop
-// scheme).
+// (Günther, "Prevention of deadlocks in packet-switched data transport systems", 1981:
+// the hop scheme).
 #pragma once
 
 #include <arpa/inet.h>
@@ -102,7 +102,7 @@ struct CreditBatch {
 /// A QP towards a neighbour (or, of a UD QP, an address): what is sent over it and what comes in.
 /// Arrays are by hop class.
 struct alignas(64) Link {
-  // Sending.
+  // State of sending.
   ibv_qp* qp = nullptr;
   CreditWindow* credit_windows = nullptr;  ///< by hop class
   std::uint32_t waiting = 0;               ///< hops that wait for its windows
@@ -113,7 +113,7 @@ struct alignas(64) Link {
   std::uint32_t max_listed = 1;  ///< ...which is at most so much
   bool listing = false;          ///< it is among Relay::listing
 
-  // Receiving.
+  // State of receiving.
   ibv_srq* srq = nullptr;
   ibv_recv_wr* emptied = nullptr;         ///< of all classes
   CreditBatch* credit_batches = nullptr;  ///< by hop class
@@ -122,12 +122,12 @@ struct alignas(64) Link {
   bool crediting = false;          ///< one is under way: its WR is the only one for credits...
   bool credit_again = false;       ///< ...and another must follow
 
-  // UD.
+  // For UD only.
   ibv_ah* ah = nullptr;
   std::uint32_t remote_qpn = 0, remote_qkey = 0;
 
-  // ReceiveMode::none: where the peer's places for this link begin, or the message that it lets be
-  // read.
+  // ReceiveMode::none: where the peer's places for this link begin, or the message that it
+  // lets be read.
   std::uint64_t remote_address = 0;
   std::uint32_t remote_key = 0;
 
