@@ -61,7 +61,7 @@ bool is_given(std::span<const GivenAxis> given, std::string_view option) {
 /// All samples of a pair are alike, and those of an exchange begin at a barrier; but a p50 takes 20
 /// of all ranks. A stream needs time to fill its queues.
 void set_counts(TestCase& test_case, std::span<const GivenAxis> given) {
-  const TrafficMode mode = read_traffic(test_case.traffic).row->traffic_mode;
+  const TrafficMode mode = read_traffic(test_case.traffic).entry->traffic_mode;
   const bool streams = mode == TrafficMode::stream || mode == TrafficMode::drawn;
   if (!is_given(given, "iterations"))
     test_case.iterations = streams ? 512 : 1 + 20 / test_case.ranks;

@@ -14,7 +14,7 @@ namespace {
 
 using OptionFate = PerftestOption::Fate;
 
-/// getopt_long() returns this plus the index of the row.
+/// getopt_long() returns this plus the index of the entry.
 constexpr int kRowBase = 0x1000;
 
 const PerftestOption& canonical(const PerftestOption& option) {

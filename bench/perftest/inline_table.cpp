@@ -27,7 +27,7 @@ constexpr InlineFigure every_part(std::uint32_t vendor, std::uint64_t connected,
   return {vendor, 0, kAnyPart, connected, datagrams};
 }
 
-// The first row that fits counts.
+// The first entry that fits counts.
 constexpr std::array kFigures{
     every_part(0x02c9, kDefault, kDefault),                    // mlx4, mlx5
     every_part(0x14e4, 96, 96),                                // bnxt_re

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The options of perftest (release 4.5 and its sources of July 2026), and what each becomes here. A
-// new one is a row here and, where it takes more than an axis, a line in translate.cpp.
+// new one is an entry here and, where it takes more than an axis, a line in translate.cpp.
 #pragma once
 
 #include <span>
@@ -36,10 +36,10 @@ struct PerftestOption {
 /// Every option, in the order of perftest's help.
 std::span<const PerftestOption> perftest_options();
 
-/// The row with this long name, which must exist.
+/// The entry with this long name, which must exist.
 const PerftestOption& perftest_option(std::string_view name);
 
-/// Our options that a letter's rows become: "--size" for 's'.
+/// Our options that a letter's entries become: "--size" for 's'.
 std::vector<std::string> options_of_perftest_letter(char letter);
 
 /// What -c takes, as perftest's help lists it: "RC/UC/UD".

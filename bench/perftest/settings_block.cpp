@@ -85,7 +85,7 @@ std::vector<Setting> settings_of(const PerftestReport& report, const TestCase& t
   add(test_case.takes_receive() && (report.server || test_case.bidirectional),
       {"RX depth        ", "RX_depth", queues.rx_depth});
   add(bandwidth, {"CQ Moderation   ", "CQ_Moderation", queues.signal_every});
-  add(bandwidth, {"CQE Poll Batch  ", "", kPollBatch});
+  add(bandwidth, {"CQE Poll Batch  ", "", kCqeBatch});
   const nlohmann::json mtu = test_case.path.mtu_bytes != kAuto && test_case.path.mtu_bytes != 0
                                  ? nlohmann::json(test_case.path.mtu_bytes)
                                  : device_fact(environment, "active_mtu_bytes");

@@ -6,7 +6,7 @@ namespace rdmameter {
 
 nlohmann::ordered_json make_context(const ContextParts& parts) {
   nlohmann::ordered_json ours = {{"schema", kResultSchema},      {"version", RDMAMETER_VERSION},
-                                 {"command", parts.command},     {"floor", parts.floor},
+                                 {"command", parts.command},     {"floor", parts.overhead},
                                  {"initiator", parts.initiator}, {"responder", parts.responder}};
   // insert() leaves what is there: `schema` cannot be shadowed.
   if (parts.extra.is_object()) ours.insert(parts.extra.begin(), parts.extra.end());

@@ -29,9 +29,9 @@ struct ResultFileError : std::runtime_error {
 /// The parts of `context`. A part that is not known, or does not exist, stays null.
 struct ContextParts {
   nlohmann::ordered_json
-      google_benchmark;          ///< date, host_name, num_cpus...: keys of `context` itself
-  std::string command;           ///< without secrets
-  nlohmann::ordered_json floor;  ///< the instrument's own cost
+      google_benchmark;             ///< date, host_name, num_cpus...: keys of `context` itself
+  std::string command;              ///< without secrets
+  nlohmann::ordered_json overhead;  ///< the instrument's, in the key `floor`
   nlohmann::ordered_json initiator, responder;  ///< environments
   nlohmann::ordered_json extra;                 ///< further keys of context.rdmameter
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tests there are. Adding one: its row here.
+// The tests there are. Adding one: its entry here.
 #pragma once
 
 #include <span>

@@ -83,7 +83,7 @@ inline constexpr std::array kOpcodes{
                  .flushes = true},
 };
 
-/// Does row i of a table belong to opcode i?
+/// Does entry i of a table belong to opcode i?
 template <typename Table>
 constexpr bool in_order_of_opcodes(const Table& table) {
   for (std::size_t i = 0; i < table.size(); ++i)

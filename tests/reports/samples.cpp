@@ -286,7 +286,7 @@ nlohmann::ordered_json sample_context() {
                             {"load_avg", {0.5, 0.25, 0.125}},
                             {"library_build_type", "release"}};
   parts.command = "rdmameter run beta send_lat --size 2,64";
-  parts.floor = {{"clock_read_ns", 21.5}, {"record_ns", 3.25}};
+  parts.overhead = {{"clock_read_ns", 21.5}, {"record_ns", 3.25}};
   parts.initiator = end;
   parts.responder = other;
   return make_context(parts);

@@ -246,7 +246,7 @@ Json topology_context(std::uint64_t ranks) {
   for (const auto& [key, value] : sample.items())
     if (key != "rdmameter") parts.google_benchmark[key] = value;
   parts.command = "rdmameter topo mesh ring hypercube --ranks 8 --scale 2,4,8 --size 64,4K";
-  parts.floor = sample["rdmameter"]["floor"];
+  parts.overhead = sample["rdmameter"]["floor"];
   parts.extra = {{"ranks", std::move(all)}};
   return make_context(parts);
 }

@@ -18,7 +18,7 @@ void set_graph(TestCase& c, std::string text) {
 
 bool has_traffic_of(const TestCase& c, TrafficMode one, TrafficMode other) {
   const auto traffic = find_traffic(c.traffic);
-  return traffic && (traffic->row->traffic_mode == one || traffic->row->traffic_mode == other);
+  return traffic && (traffic->entry->traffic_mode == one || traffic->entry->traffic_mode == other);
 }
 
 constexpr auto among_ranks = [](const TestCase&) { return true; };
@@ -29,7 +29,7 @@ constexpr auto is_scheduled = [](const TestCase& c) {
 /// The message of a barrier has the size that it has.
 bool has_size_among_ranks(const TestCase& c) {
   const auto traffic = find_traffic(c.traffic);
-  const Collective* const collective = traffic ? traffic->row->collective : nullptr;
+  const Collective* const collective = traffic ? traffic->entry->collective : nullptr;
   return collective == nullptr || collective->kind != CollectiveKind::barrier;
 }
 bool can_be_inflated(const TestCase& c) {

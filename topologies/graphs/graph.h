@@ -70,7 +70,7 @@ constexpr double real(std::uint64_t count) {
   return static_cast<double>(count);
 }
 
-/// A shape of graph, all that the program knows of it. Adding one: a file with this row, and its
+/// A shape of graph, all that the program knows of it. Adding one: a file with this entry, and its
 /// name in graphs.cpp.
 struct Shape {
   std::string_view name;

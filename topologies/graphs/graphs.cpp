@@ -37,14 +37,14 @@ std::string ChosenShape::why_not(Rank ranks) const {
 }
 
 std::optional<ChosenShape> find_shape(std::string_view text, std::uint64_t seed) {
-  const auto found = find_row(shapes(), text);
+  const auto found = find_entry(shapes(), text);
   if (!found) return std::nullopt;
-  return ChosenShape{found->row, {.numbers = found->numbers, .seed = seed}};
+  return ChosenShape{found->entry, {.numbers = found->numbers, .seed = seed}};
 }
 
 ChosenShape read_shape(std::string_view text, std::uint64_t seed) {
-  const auto found = read_row(shapes(), "graph", text);
-  return {found.row, {.numbers = found.numbers, .seed = seed}};
+  const auto found = read_entry(shapes(), "graph", text);
+  return {found.entry, {.numbers = found.numbers, .seed = seed}};
 }
 
 std::optional<ShapeFigures> shape_figures(const std::string& graph, std::uint64_t ranks) {

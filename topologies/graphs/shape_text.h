@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// "name:2x4" as people type it: how a row of a table of graphs, traffics or schedules is chosen.
+// "name:2x4" as people type it: how an entry of a table of graphs, traffics or schedules is chosen.
 #pragma once
 
 #include <fmt/format.h>
@@ -26,7 +26,7 @@ struct NameAndNumbers {
 /// @return nullopt: no name, or what stands behind the colon is no list of numbers with x between
 std::optional<NameAndNumbers> split_shape(std::string_view text);
 
-/// A function that a row must have: without it the row does not compile.
+/// A function that an entry must have: without it the entry does not compile.
 template <class Function>
 struct Required {
   Function* function;
@@ -37,30 +37,32 @@ struct Required {
   }
 };
 
-template <class Row>
-struct ChosenRow {
-  const Row* row;
+template <class Entry>
+struct ChosenEntry {
+  const Entry* entry;
   std::vector<std::uint64_t> numbers;
 };
 
-/// @return nothing: there is no such row, or it takes other arguments
-template <class Row>
-std::optional<ChosenRow<Row>> find_row(std::span<const Row* const> rows, std::string_view text) {
+/// @return nothing: there is no such entry, or it takes other arguments
+template <class Entry>
+std::optional<ChosenEntry<Entry>> find_entry(std::span<const Entry* const> entries,
+                                             std::string_view text) {
   auto parts = split_shape(text);
-  const auto found = std::ranges::find(rows, parts ? parts->name : "", &Row::name);
-  if (found == rows.end() || parts->numbers.size() != (*found)->argument_count) return std::nullopt;
-  return ChosenRow<Row>{*found, std::move(parts->numbers)};
+  const auto found = std::ranges::find(entries, parts ? parts->name : "", &Entry::name);
+  if (found == entries.end() || parts->numbers.size() != (*found)->argument_count)
+    return std::nullopt;
+  return ChosenEntry<Entry>{*found, std::move(parts->numbers)};
 }
 
-/// @param kind  what the rows are, for the text: "graph"
-/// @throws UsageError  there is no such row (the text lists them), or it takes other arguments
-template <class Row>
-ChosenRow<Row> read_row(std::span<const Row* const> rows, std::string_view kind,
-                        std::string_view text) {
-  if (auto found = find_row(rows, text)) return *std::move(found);
+/// @param kind  what the entries are, for the text: "graph"
+/// @throws UsageError  there is no such entry (the text lists them), or it takes other arguments
+template <class Entry>
+ChosenEntry<Entry> read_entry(std::span<const Entry* const> entries, std::string_view kind,
+                              std::string_view text) {
+  if (auto found = find_entry(entries, text)) return *std::move(found);
   const std::string_view name = text.substr(0, text.find(':'));
   std::vector<std::string> known;
-  for (const Row* each : rows) {
+  for (const Entry* each : entries) {
     known.push_back(fmt::format("{}{}", each->name, each->arguments));
     if (each->name == name)
       throw UsageError(fmt::format("'{}': this {} is typed {}", text, kind, known.back()));

@@ -477,7 +477,7 @@ void RankMeasurer::run(Part& part) {
 /// Late messages of UC and UD would come while others are measured.
 bool RankMeasurer::can_be_judged(const Part& part) const {
   constexpr std::uint64_t kMinRanks = 3;
-  return part.plan.traffic.row->reach == Reach::pair && part.test_case.ranks >= kMinRanks &&
+  return part.plan.traffic.entry->reach == Reach::pair && part.test_case.ranks >= kMinRanks &&
          part.test_case.transport == Transport::rc;
 }
 

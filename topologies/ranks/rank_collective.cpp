@@ -55,7 +55,7 @@ RankCollective::RankCollective(OpenDevice& device, const TestCase& test_case,
               test_case.initiator.memory, device.port.where(), device.memory),
       mr_(memory_.register_part(pd, 0, memory_.size_bytes(), memory_access(test_case, 0))),
       expected_(expected_result(
-          *plan.traffic.row->collective, rank, plan.graph.ranks(), plan.words,
+          *plan.traffic.entry->collective, rank, plan.graph.ranks(), plan.words,
           [&pattern](Rank other, std::uint64_t at) { return input_word(pattern, other, at); })),
       kept_(received_words(schedule) * kWordBytes) {
   const std::size_t steps = schedule.steps.size();

@@ -92,11 +92,11 @@ CollectiveTotals totals_of(const TestCase& test_case, const Collective& collecti
 
 /// A collective's flows are those of its schedule.
 void plan_flows(TopologyPlan& plan) {
-  const TrafficKind& row = *plan.traffic.row;
+  const TrafficKind& kind = *plan.traffic.entry;
   TrafficPlan made;
-  if (row.make != nullptr) made = row.make(plan.graph.ranks(), plan.traffic.numbers);
+  if (kind.make != nullptr) made = kind.make(plan.graph.ranks(), plan.traffic.numbers);
   for (const auto& flow : plan.collective.flows) made.flows.push_back({flow.from, flow.to});
-  plan.flows = FlowIndex(row.flow_set, plan.graph.ranks(), flows_of(made));
+  plan.flows = FlowIndex(kind.flow_set, plan.graph.ranks(), flows_of(made));
   plan.round_trips = std::move(made.round_trips);
 }
 
@@ -138,15 +138,15 @@ std::string why_no_collective(const TestCase& test_case, const Collective& colle
 }  // namespace
 
 std::vector<Rank> TopologyPlan::receivers(Rank from) const {
-  return traffic.row->flow_set == FlowSet::edges ? graph.neighbours[from] : flows.receivers(from);
+  return traffic.entry->flow_set == FlowSet::edges ? graph.neighbours[from] : flows.receivers(from);
 }
 
 std::vector<Rank> TopologyPlan::senders(Rank to) const {
-  return traffic.row->flow_set == FlowSet::edges ? graph.neighbours[to] : flows.senders(to);
+  return traffic.entry->flow_set == FlowSet::edges ? graph.neighbours[to] : flows.senders(to);
 }
 
 bool TopologyPlan::sends(Rank from, Rank to) const {
-  return traffic.row->flow_set == FlowSet::edges ? graph.has_edge(from, to) : flows.has(from, to);
+  return traffic.entry->flow_set == FlowSet::edges ? graph.has_edge(from, to) : flows.has(from, to);
 }
 
 std::string why_no_topology(const TestCase& test_case) {
@@ -154,9 +154,9 @@ std::string why_no_topology(const TestCase& test_case) {
   const ChosenTraffic traffic = read_traffic(test_case.traffic);
   find_schedule(test_case.schedule);
   const auto ranks = static_cast<Rank>(test_case.ranks);
-  if (in_rounds(traffic.row->reach)) partners_of_pairs(test_case.pairs, ranks);
+  if (in_rounds(traffic.entry->reach)) partners_of_pairs(test_case.pairs, ranks);
   if (std::string why = shape.why_not(ranks); !why.empty()) return why;
-  if (std::string why = traffic.row->why_not(traffic.numbers, ranks); !why.empty()) return why;
+  if (std::string why = traffic.entry->why_not(traffic.numbers, ranks); !why.empty()) return why;
   if (test_case.transport == Transport::ud && !shape.shape->datagrams)
     return fmt::format(
         "graph {} needs connected QPs, and UD is connectionless: use --transport rc or "
@@ -171,7 +171,7 @@ std::string why_no_topology(const TestCase& test_case) {
       test_case.active > test_case.inflate - 1)
     return fmt::format("--active {}: a rank of a mesh of {} has {} QPs", test_case.active,
                        test_case.inflate, test_case.inflate - 1);
-  if (const Collective* const collective = traffic.row->collective)
+  if (const Collective* const collective = traffic.entry->collective)
     if (std::string why = why_no_collective(test_case, *collective); !why.empty()) return why;
   HopCount hops = count_hops(shape, traffic, ranks);
   if (hops.bound > kMaxHops && hops.sampled()) hops = count_hops(shape, traffic, ranks, ranks);
@@ -213,7 +213,7 @@ TopologyPlan plan_topology(const TestCase& test_case) {
                     .flows = {}};
   plan.graph = plan.shape.make(static_cast<Rank>(test_case.ranks));
   plan.message_bytes = test_case.size_bytes;
-  if (const Collective* const collective = plan.traffic.row->collective) {
+  if (const Collective* const collective = plan.traffic.entry->collective) {
     plan.words = words_of_size(collective->kind, plan.graph.ranks(), test_case.size_bytes);
     plan.collective = totals_of(test_case, *collective);
     plan.message_bytes = plan.collective.largest_words * kWordBytes;
@@ -283,7 +283,7 @@ RankPlan plan_rank(const TopologyPlan& plan, const CommonPlan& common, const Tes
       rank_plan.window = test_case.queues.depth;
       break;
     case TrafficMode::collective:
-      rank_plan.schedule = plan.traffic.row->collective->make(rank, graph.ranks(), plan.words);
+      rank_plan.schedule = plan.traffic.entry->collective->make(rank, graph.ranks(), plan.words);
       break;
   }
   return rank_plan;

@@ -40,9 +40,9 @@ struct TopologyPlan {
   CollectiveTotals collective = {};
   std::uint64_t relayed_hops = 0;  ///< of its messages, beyond the first of each
 
-  TrafficMode traffic_mode() const { return traffic.row->traffic_mode; }
+  TrafficMode traffic_mode() const { return traffic.entry->traffic_mode; }
   bool in_rounds() const {
-    return rdmameter::in_rounds(traffic.row->reach);
+    return rdmameter::in_rounds(traffic.entry->reach);
   }  ///< of pairs of ranks
 
   // Ranks that messages of that one go to, or come from; ascending.

@@ -31,7 +31,7 @@ std::optional<LatencyData> latency_kind(const TopologyPlan& plan) {
     case TrafficMode::round_trip:  // a single walk goes past all ranks and back; others join two
                                    // ranks each
       return LatencyData{.definition = LatencyData::Definition::round_trip,
-                         .half_round_trip = plan.traffic.row->reach == Reach::pair};
+                         .half_round_trip = plan.traffic.entry->reach == Reach::pair};
     case TrafficMode::exchange:
     case TrafficMode::spread:
       return LatencyData{.definition = LatencyData::Definition::exchange};
@@ -124,7 +124,7 @@ HistogramData histogram_of(std::span<const std::uint64_t> times_ns) {
 void add_collective(Outcome& outcome, const TopologyPlan& plan, std::span<const RankResult> results,
                     const RankSamples& samples) {
   const CollectiveTotals& totals = plan.collective;
-  const CollectiveKind kind = plan.traffic.row->collective->kind;
+  const CollectiveKind kind = plan.traffic.entry->collective->kind;
   const Rank ranks = plan.graph.ranks();
   CollectiveData& data = outcome.topology->collective.emplace();
   data.bytes = bytes_of_words(kind, ranks, plan.words);

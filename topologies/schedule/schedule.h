@@ -17,7 +17,7 @@ struct Round {
   bool operator==(const Round&) const = default;
 };
 
-/// All that the program knows of a schedule. Adding one: a file with this row, and its
+/// All that the program knows of a schedule. Adding one: a file with this entry, and its
 /// name in schedules.cpp.
 struct Schedule {
   static constexpr std::string_view arguments = "";

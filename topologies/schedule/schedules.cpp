@@ -22,7 +22,7 @@ std::span<const Schedule* const> schedules() {
 }
 
 const Schedule& find_schedule(std::string_view name) {
-  return *read_row(schedules(), "schedule", name).row;
+  return *read_entry(schedules(), "schedule", name).entry;
 }
 
 std::vector<Round> rounds_of(Rank rank, std::span<const Flow> flows, Rank ranks,

@@ -183,7 +183,7 @@ std::string why_not_simulated(const TestCase& test_case) {
   if (test_case.transport != Transport::rc) return "only RC is simulated: nothing is lost there";
   if (test_case.rank_opcode != RankOpcode::send) return "only --opcode send is simulated";
   if (test_case.shared_receives()) return "shared receives are not simulated: use --recv rq";
-  if (read_traffic(test_case.traffic).row->collective != nullptr)
+  if (read_traffic(test_case.traffic).entry->collective != nullptr)
     return "collectives are not simulated";
   return {};
 }

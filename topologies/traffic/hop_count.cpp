@@ -14,20 +14,20 @@ namespace {
 class Receivers {
  public:
   /// @pre FlowSet is not `edges`
-  Receivers(const ChosenTraffic& traffic, Rank ranks) : row_(*traffic.row), ranks_(ranks) {
-    const bool made = row_.flow_set == FlowSet::made && row_.collective == nullptr;
-    index_ = {row_.flow_set, ranks,
-              made ? flows_of(row_.make(ranks, traffic.numbers)) : std::vector<Flow>()};
+  Receivers(const ChosenTraffic& traffic, Rank ranks) : kind_(*traffic.entry), ranks_(ranks) {
+    const bool made = kind_.flow_set == FlowSet::made && kind_.collective == nullptr;
+    index_ = {kind_.flow_set, ranks,
+              made ? flows_of(kind_.make(ranks, traffic.numbers)) : std::vector<Flow>()};
   }
 
   std::vector<Rank> of(Rank rank) const {
-    return row_.flow_set == FlowSet::made && row_.collective != nullptr
-               ? collective_receivers(*row_.collective, rank, ranks_)
+    return kind_.flow_set == FlowSet::made && kind_.collective != nullptr
+               ? collective_receivers(*kind_.collective, rank, ranks_)
                : index_.receivers(rank);
   }
 
  private:
-  const TrafficKind& row_;
+  const TrafficKind& kind_;
   const Rank ranks_;
   FlowIndex index_;
 };
@@ -57,10 +57,10 @@ std::vector<Rank> senders_among(const Receivers& receivers, Rank ranks) {
 
 HopCount count_closed(const ChosenShape& shape, const ChosenTraffic& traffic, Rank ranks) {
   HopCount count{.senders = ranks, .looked_at = ranks};
-  if (traffic.row->flow_set == FlowSet::edges) {
+  if (traffic.entry->flow_set == FlowSet::edges) {
     count.max = 1;
     count.mean = 1;
-  } else if (traffic.row->flow_set == FlowSet::others) {
+  } else if (traffic.entry->flow_set == FlowSet::others) {
     const ShapeFigures figures = *shape.figures(ranks);
     count.max = static_cast<std::uint32_t>(figures.hops_max);
     count.mean = figures.hops_mean;
@@ -103,7 +103,7 @@ std::optional<Flow> first_unreached(const Graph& graph, const Receivers& receive
 
 HopCount count_searched(const ChosenShape& shape, const ChosenTraffic& traffic, Rank ranks,
                         Rank most) {
-  if (traffic.row->flow_set == FlowSet::edges)
+  if (traffic.entry->flow_set == FlowSet::edges)
     return {.max = 1, .mean = 1, .bound = 1, .senders = ranks, .looked_at = ranks};
   const Graph graph = shape.make(ranks);
   const Receivers receivers(traffic, ranks);

@@ -54,8 +54,8 @@ struct TrafficPlan {
 
 using TrafficArguments = std::vector<std::uint64_t>;
 
-/// A kind of traffic, all that the program knows of it. Adding one: a file with this row, and its
-/// name in traffics.cpp. Collectives have a table of their own, from which their rows are made.
+/// A kind of traffic, all that the program knows of it. Adding one: a file with this entry, and its
+/// name in traffics.cpp. Collectives have a table of their own, from which their entries are made.
 struct TrafficKind {
   std::string_view name;
   std::string_view arguments = "";  ///< how they are typed: "", ":K"
@@ -76,7 +76,7 @@ struct TrafficKind {
 
 std::span<const TrafficKind* const> traffic_kinds();
 
-using ChosenTraffic = ChosenRow<TrafficKind>;
+using ChosenTraffic = ChosenEntry<TrafficKind>;
 
 /// @return nothing: there is no such traffic, or it takes other arguments
 std::optional<ChosenTraffic> find_traffic(std::string_view text);

@@ -132,10 +132,10 @@ class BusyPeriods {
   }
 
   /// A gap before the message was found; or after it was, and before it was answered, with others
-  /// of its batch.
+  /// of its CQE batch.
   void note_peer(const Sample& sample) {
     auto at = std::ranges::lower_bound(peer_, sample.message, {}, &Gap::message);
-    for (; at != peer_.end() && at->message <= sample.message + kPollBatch; ++at) {
+    for (; at != peer_.end() && at->message <= sample.message + kCqeBatch; ++at) {
       const bool found_then = at->found && at->message == sample.message;
       if (!found_then && !answered_after(sample, *at)) continue;
       peer_costs_.add(static_cast<std::size_t>(at - peer_.begin()),

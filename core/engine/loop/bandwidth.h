@@ -11,7 +11,7 @@
 
 namespace rdmameter {
 
-inline constexpr int kPollBatch = 16;
+inline constexpr int kCqeBatch = 16;  ///< the most CQEs that one poll takes
 
 /// Posts one list.
 /// @return 0 or the errno value
@@ -218,9 +218,9 @@ LoopResult stream(LoopState& loop_state, const LoopPlan& plan, const typename P:
   const std::uint32_t room_to = loop_state.depth - post_list;
   Window window{.goal_messages = plan.warmup};
   Histogram* histogram = tally.scratch;
-  std::uint64_t retired = 0, cqes = 0, batches = 0, empties = 0, now = 0;
+  std::uint64_t retired = 0, cqes = 0, hits = 0, empties = 0, now = 0;
   LoopResult end;
-  ibv_wc wcs[kPollBatch];
+  ibv_wc wcs[kCqeBatch];
   int error = 0;
   const std::uint64_t begin = clock.now();
   if constexpr (kCredited<Numbers>) {
@@ -234,7 +234,7 @@ LoopResult stream(LoopState& loop_state, const LoopPlan& plan, const typename P:
   if (error != 0) return post_failure(error);
 
   for (;;) {
-    const int polled = P::Cq::poll(P::Cq::of(loop_state.send_cq), kPollBatch, wcs);
+    const int polled = P::Cq::poll(P::Cq::of(loop_state.send_cq), kCqeBatch, wcs);
     if (polled <= 0) {
       if (polled < 0 || stop.requested()) [[unlikely]] {
         end = no_completion(polled, wcs[0]);
@@ -280,7 +280,7 @@ LoopResult stream(LoopState& loop_state, const LoopPlan& plan, const typename P:
         break;
       ++wc;
     } while (--left != 0);
-    ++batches;
+    ++hits;
     cqes += static_cast<std::uint64_t>(polled - left);
     if constexpr (kCredited<Numbers>) {
       if (left == 0) error = fill_credited<Numbers, P>(loop_state, room_to, clock);
@@ -307,7 +307,7 @@ LoopResult stream(LoopState& loop_state, const LoopPlan& plan, const typename P:
     histogram = window.stage == Window::Stage::open ? tally.latency : tally.scratch;
   }
   tally.cqes = cqes;
-  tally.polls = batches + empties;
+  tally.polls = hits + empties;
   tally.total = retired;
   for (std::uint32_t lane = 0; lane < loop_state.lane_count; ++lane)
     tally.total += loop_state.lanes[lane].outstanding;

@@ -68,8 +68,8 @@ class DueTimes {
 /// @param reaped  counts them
 template <class P>
 LoopResult reap_sends(LoopState& loop_state, std::uint64_t& reaped) noexcept {
-  ibv_wc wcs[kPollBatch];
-  const int polled = P::Cq::poll(P::Cq::of(loop_state.send_cq), kPollBatch, wcs);
+  ibv_wc wcs[kCqeBatch];
+  const int polled = P::Cq::poll(P::Cq::of(loop_state.send_cq), kCqeBatch, wcs);
   if (polled < 0) [[unlikely]]
     return no_completion(polled, wcs[0]);
   for (int i = 0; i < polled; ++i) {
@@ -279,9 +279,9 @@ class OpenLoopRun {
   /// Takes what has ended.
   /// @param now  when the loop was last seen
   [[gnu::always_inline]] LoopResult poll(std::uint64_t now) noexcept {
-    ibv_wc wcs[kPollBatch];
+    ibv_wc wcs[kCqeBatch];
     CqRing& ending = By::kReceives ? loop_state_.recv_cq : loop_state_.send_cq;
-    const int polled = P::Cq::poll(P::Cq::of(ending), kPollBatch, wcs);
+    const int polled = P::Cq::poll(P::Cq::of(ending), kCqeBatch, wcs);
     if (polled > 0) {
       const std::uint64_t seen = clock_.now();
       for (int i = 0; i < polled; ++i) {
@@ -307,8 +307,8 @@ class OpenLoopRun {
 
   /// Takes the completions of a mix with sends, which end its other requests.
   [[gnu::always_inline]] LoopResult complete() noexcept {
-    ibv_wc wcs[kPollBatch];
-    const int polled = P::Cq::poll(P::Cq::of(loop_state_.send_cq), kPollBatch, wcs);
+    ibv_wc wcs[kCqeBatch];
+    const int polled = P::Cq::poll(P::Cq::of(loop_state_.send_cq), kCqeBatch, wcs);
     if (polled < 0) [[unlikely]]
       return no_completion(polled, wcs[0]);
     if (polled == 0) return {};
@@ -428,15 +428,15 @@ template <class By, class P>
 LoopResult open_loop_responder(LoopState& loop_state, const LoopPlan&,
                                [[maybe_unused]] const typename P::Clock& clock,
                                const StopFlag& stop, LoopTally& tally) noexcept {
-  std::uint64_t empties = 0, answered = 0, batches = 0, reaped = 0;
+  std::uint64_t empties = 0, answered = 0, hits = 0, reaped = 0;
   [[maybe_unused]] bool has_answered = false;
   TurnWatchOf<By> turns(loop_state.watch, kWatched<By> ? clock.now() : 0);
   LoopResult end;
-  ibv_wc wcs[kPollBatch];
+  ibv_wc wcs[kCqeBatch];
   while (end.why == LoopResult::Why::done) {
     std::uint64_t now = 0;
     if constexpr (kWatched<By>) now = clock.now();
-    const int polled = P::Cq::poll(P::Cq::of(loop_state.recv_cq), kPollBatch, wcs);
+    const int polled = P::Cq::poll(P::Cq::of(loop_state.recv_cq), kCqeBatch, wcs);
     if constexpr (kWatched<By>) {
       turns.turn(now, answered, polled > 0, has_answered);
       has_answered = polled > 0;
@@ -451,7 +451,7 @@ LoopResult open_loop_responder(LoopState& loop_state, const LoopPlan&,
       typename P::Waiter{}(P::Cq::of(loop_state.recv_cq));
       continue;
     }
-    ++batches;
+    ++hits;
     const std::uint64_t next = answered + static_cast<std::uint64_t>(polled);
     for (int i = 0; i < polled && end.why == LoopResult::Why::done; ++i) {
       end = answer<By, P>(loop_state, wcs[i], stop, reaped, turns, clock, next);
@@ -461,7 +461,7 @@ LoopResult open_loop_responder(LoopState& loop_state, const LoopPlan&,
   }
   tally.operations = tally.total = answered;
   tally.cqes = answered + reaped;
-  tally.polls = empties + batches;
+  tally.polls = empties + hits;
   return end;
 }
 

@@ -24,10 +24,10 @@ LoopResult receive(LoopState& loop_state, const LoopPlan& plan, const typename P
   std::uint64_t arrived = 0, opened_with = 0, opened_at = 0, last_at = clock.now(), polls = 0;
   bool open = false;
   LoopResult end;
-  ibv_wc wcs[kPollBatch];
+  ibv_wc wcs[kCqeBatch];
   for (;;) {
     const int polled =
-        P::Cq::template poll<Numbers::kImmediate>(P::Cq::of(loop_state.recv_cq), kPollBatch, wcs);
+        P::Cq::template poll<Numbers::kImmediate>(P::Cq::of(loop_state.recv_cq), kCqeBatch, wcs);
     ++polls;
     if (polled <= 0) {
       if (polled < 0) [[unlikely]] {

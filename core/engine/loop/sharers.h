@@ -33,10 +33,10 @@ LoopResult sharer(LoopState& loop_state, const LoopPlan& plan, const typename P:
   Mailbox& mailbox = *loop_state.lanes[0].mailbox;
   Window window{.goal_messages = plan.warmup};
   Histogram* histogram = tally.scratch;
-  std::uint64_t lists = 0, empties = 0, batches = 0, posted = 0;
+  std::uint64_t lists = 0, empties = 0, hits = 0, posted = 0;
   std::uint64_t now = 0;
   LoopResult end;
-  ibv_wc wcs[kPollBatch];
+  ibv_wc wcs[kCqeBatch];
   bool more = true;
   int error = 0;
   const auto post = [&](SendList& list) noexcept {
@@ -57,7 +57,7 @@ LoopResult sharer(LoopState& loop_state, const LoopPlan& plan, const typename P:
       }
   }
   while (error == 0 && lists != posted) {
-    const int polled = P::Cq::poll(P::Cq::of(loop_state.send_cq), kPollBatch, wcs);
+    const int polled = P::Cq::poll(P::Cq::of(loop_state.send_cq), kCqeBatch, wcs);
     SendList* mine = take_returned(mailbox);
     if (polled <= 0 && mine == nullptr) {
       if (polled < 0 || stop.requested()) [[unlikely]] {
@@ -69,7 +69,7 @@ LoopResult sharer(LoopState& loop_state, const LoopPlan& plan, const typename P:
       continue;
     }
     now = clock.now();
-    ++batches;
+    ++hits;
     int taken = 0;
     for (; taken < polled && wcs[taken].status == IBV_WC_SUCCESS; ++taken) {
       SendList& list = *reinterpret_cast<SendList*>(wcs[taken].wr_id);
@@ -100,7 +100,7 @@ LoopResult sharer(LoopState& loop_state, const LoopPlan& plan, const typename P:
     histogram = window.stage == Window::Stage::open && more ? tally.latency : tally.scratch;
   }
   tally.cqes = lists;
-  tally.polls = batches + empties;
+  tally.polls = hits + empties;
   tally.doorbells = posted;
   tally.total = posted * post_list;
   if (error != 0) return post_failure(error);

@@ -19,7 +19,7 @@ struct Posting {
   Opcode opcode;
   ibv_wr_opcode request{};
   std::uint64_t extended = 0;  ///< IBV_QP_EX_WITH_...
-  /// Its ibv_wr_...(); null where an earlier row has the same, or it is not posted by verbs.
+  /// Its ibv_wr_...(); null where an earlier entry has the same, or it is not posted by verbs.
   void (*begin)(ibv_qp_ex* qp, const ibv_send_wr& wr) = nullptr;
   /// A request behind it, of no data, that completes for both.
   void (*follow)(ibv_qp_ex* qp, const ibv_send_wr& wr) = nullptr;
