@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <optional>
 
@@ -11,6 +12,7 @@
 #include "core/base/sysfs.h"
 #include "core/doctor/examination.h"
 #include "core/doctor/thresholds.h"
+#include "core/verbs/pcie_path.h"
 
 namespace rdmameter {
 namespace {
@@ -250,6 +252,45 @@ bool check_numa(Examination& examination) {
   return known;
 }
 
+/// Of the makers whose memory can be measured: their PCI devices for display, 3D or processing.
+bool is_gpu_device(const fs::path& pci) {
+  const std::string maker = read_line(pci / "vendor").value_or("");
+  const std::string kind = read_line(pci / "class").value_or("");
+  return (maker == "0x10de" || maker == "0x1002") &&
+         (kind.starts_with("0x0300") || kind.starts_with("0x0302") || kind.starts_with("0x1200"));
+}
+
+/// Traffic of a GPU that leaves its host bridge goes through a CPU, at a fraction of the rate.
+bool check_gpu_path(Examination& examination) {
+  constexpr std::array<std::string_view, 4> kNearestFirst{"switch", "root", "node", "socket"};
+  constexpr std::ptrdiff_t kNear = 2;
+  const std::vector<fs::path> all = entries_of(examination.trees.sysfs / "bus/pci/devices");
+  bool known = !all.empty();
+  for (const fs::path& gpu : all) {
+    if (!is_gpu_device(gpu)) continue;
+    auto best = kNearestFirst.end();
+    std::string nearest_device;
+    for (const ExaminedDevice& device : examination.devices) {
+      const auto path = std::ranges::find(
+          kNearestFirst, pcie_path(gpu.filename().string(), device.name, examination.trees.sysfs));
+      if (path >= best) continue;
+      best = path;
+      nearest_device = device.name;
+    }
+    known = known && best != kNearestFirst.end();
+    if (best == kNearestFirst.end() || best - kNearestFirst.begin() < kNear) continue;
+    examination.warn(
+        "gpu_path",
+        fmt::format("GPU {} and the nearest adapter, {}, are {}: what goes from one to the other "
+                    "passes a CPU, which limits the bandwidth of GPU memory",
+                    gpu.filename().string(), nearest_device,
+                    *best == "node" ? "below different host bridges" : "on different sockets"),
+        "put an adapter below the GPU's PCIe switch or host bridge; `lspci -t` and `nvidia-smi "
+        "topo -m` show what is where");
+  }
+  return known;
+}
+
 }  // namespace
 
 std::vector<Check> device_checks() {
@@ -261,7 +302,8 @@ std::vector<Check> device_checks() {
           {"gid_type", check_gid_type},
           {"iommu", check_iommu},
           {"irq_affinity", check_irq_affinity},
-          {"numa", check_numa}};
+          {"numa", check_numa},
+          {"gpu_path", check_gpu_path}};
 }
 
 }  // namespace rdmameter

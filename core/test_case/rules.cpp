@@ -255,12 +255,15 @@ std::string why_not_among_ranks(const TestCase& c) {
   if (c.wait == Wait::event)
     return "a rank polls several queues, so it cannot sleep until an event of one: use --wait spin "
            "or yield";
-  if (!cpu_reaches(c.initiator.memory))
-    return fmt::format(
-        "ranks check and relay messages with the CPU, which does not reach {} memory: use --memory "
-        "host or huge",
-        apart_noun(c));
-  return {};
+  if (cpu_reaches(c.initiator.memory)) return {};
+  const char* const lacking = c.verify ? "ranks compare messages with the CPU: use --verify off"
+                              : c.rank_opcode != RankOpcode::send
+                                  ? "beside the places of messages lie words that the CPU reads: "
+                                    "use --opcode send"
+                                  : nullptr;
+  if (lacking == nullptr) return {};
+  return fmt::format("the CPU does not reach {} memory, and {}, or --memory host", apart_noun(c),
+                     lacking);
 }
 
 /// Messages are numbered by counting them, each loop's in its order.

@@ -6,6 +6,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <vector>
 
@@ -60,16 +61,25 @@ bool dmabuf_name(std::string_view text) {
          });
 }
 
-/// "cuda:N", "rocm:N"; or "cuda:0000:17:00.0", as lspci writes it, or with eight digits, as
-/// nvidia-smi does
+/// As lspci writes it, as nvidia-smi does, and the shorter forms that cuDeviceGetByPCIBusId()
+/// takes.
+bool is_bus_id(std::string_view text) {
+  constexpr std::array<std::string_view, 4> kForms{"xxxx:xx:xx.x", "xxxxxxxx:xx:xx.x", "xxxx:xx:xx",
+                                                   "xx:xx.x"};
+  return std::ranges::any_of(kForms, [text](std::string_view form) {
+    return std::ranges::equal(text, form, [](char c, char expected) {
+      return expected == 'x' ? std::isxdigit(static_cast<unsigned char>(c)) != 0 : c == expected;
+    });
+  });
+}
+
+/// "cuda:N", "cuda:BUS_ID", "rocm:N"; and of ranks "cuda:%l", "rocm:%l"
 bool gpu_name(std::string_view text) {
   constexpr std::uint64_t kMost = 255;
   if (!is_gpu(text)) return false;
   const std::string_view name = text.substr(kCudaMemory.size());
   if (const auto number = parse_count(name)) return *number <= kMost;
-  return text.starts_with(kCudaMemory) && name.size() <= 16 && name.find(':') != name.npos &&
-         std::ranges::all_of(
-             name, [](unsigned char c) { return std::isxdigit(c) != 0 || c == ':' || c == '.'; });
+  return name == kLocalRank || (text.starts_with(kCudaMemory) && is_bus_id(name));
 }
 static_assert(kCudaMemory.size() == kRocmMemory.size());
 

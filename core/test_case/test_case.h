@@ -76,6 +76,8 @@ inline constexpr std::string_view kDeviceMemory = "device";
 /// lies in a GPU: "dmabuf:NAME", "cuda:N" or "cuda:BUS_ID", "rocm:N".
 inline constexpr std::string_view kDmabufMemory = "dmabuf:", kCudaMemory = "cuda:",
                                   kRocmMemory = "rocm:";
+/// In the name of a rank's device or GPU: the rank's number on its machine.
+inline constexpr std::string_view kLocalRank = "%l";
 /// A dma-buf of this process's own pages.
 inline constexpr std::string_view kUdmabuf = "udmabuf";
 inline constexpr std::string_view kHugePages = "huge";      ///< of 2 MiB

@@ -580,7 +580,7 @@ class SharedMemory(rdmameter.Test):
         self.assertRegex(self.skipped("send_lat", "--peer-memory", "dmabuf:udmabuf"), "--peer-memory takes host, huge, huge1g, device or a GPU's")
         self.play("rxe")
         self.assertRegex(self.skipped("send_lat", "--memory", "dmabuf:udmabuf"), "registers no dma-buf .ibv_reg_dmabuf_mr.: use --memory host")
-        for word in ("dmabuf:", "dmabuf:../x", "cuda:", "cuda:x", "cuda:256", "cuda:0000:17:00.0:00.0", "rocm:0000:17:00.0", "rocm:"):
+        for word in ("dmabuf:", "dmabuf:../x", "cuda:", "cuda:x", "cuda:256", "cuda:0000:17:00.0:00.0", "cuda:::.", "cuda:1:2", "rocm:0000:17:00.0", "rocm:"):
             self.assertIn("dmabuf:NAME", self.run_program("--loopback", "send_lat", "--memory", word, status=rdmameter.USAGE).stderr)
 
 
@@ -648,6 +648,7 @@ class GpuMemory(rdmameter.Test):
                 self.assertRegex(self.skipped(*options, *end), why)
         for gpu, name in ("cuda:7", "CUDA_ERROR_INVALID_DEVICE"), ("cuda:0000:99:00.0", "CUDA_ERROR_INVALID_DEVICE"), ("rocm:7", "hipErrorInvalidDevice"):
             self.assertRegex(self.skipped("send_lat", "--memory", gpu), f"{name} .*no such GPU")
+        self.assertRegex(self.skipped("send_lat", "--memory", "rocm:%l"), "%l is the number of a rank on its machine, and .*: use rocm:N")
         os.environ["LD_LIBRARY_PATH"] = ""
         self.assertRegex(self.skipped("send_lat", "--memory", "cuda:0"), "this machine has no usable libcuda.so.1")
         self.assertRegex(self.skipped("send_lat", "--peer-memory", "rocm:0"), "this machine has no usable libamdhip64.so.7, .6 or .5")
@@ -656,6 +657,8 @@ class GpuMemory(rdmameter.Test):
         self.inject("reg_mr@1+=EFAULT")
         for gpu, module in ("cuda:0", "nvidia-peermem"), ("rocm:0", "amdgpu"):
             self.assertRegex(self.skipped("reg_mr", "--memory", gpu, "--gpu-registration", "pointer"), f"takes the module {module}")
+        self.assertRegex(self.skipped("reg_mr", "--memory", "cuda:0", "--gpu-registration", "pointer-first"),
+                         "registers no dma-buf .ibv_reg_dmabuf_mr., and by its address .*nvidia-peermem")
         self.inject("reg_mr@1+=ENOTSUPP") # the kernel's own error, which NVIDIA's driver lets through
         self.assertRegex(self.skipped("reg_mr", "--memory", "cuda:0"), "owns the dma-buf does not let soft0/1 reach it .*nvidia-peermem.*use --memory host")
 

@@ -318,6 +318,32 @@ class Axes(Topo):
         self.assertIn("the launcher has started 2", done.stderr)
 
 
+@rdmameter.on(rdmameter.SOFTWARE)
+class Memory(Topo):
+    """With libraries in the place of the drivers' own, whose memory ends the program when the CPU touches it."""
+
+    def setUp(self):
+        super().setUp()
+        os.environ["LD_LIBRARY_PATH"] = rdmameter.gpu_libraries()
+        self.addCleanup(os.environ.pop, "LD_LIBRARY_PATH")
+
+    def test_messages_leave_from_a_gpu_and_are_relayed_in_it(self):
+        rows = self.topo("ring", "mesh", "--ranks", "4", "--memory", "cuda:0,rocm:1,device", "--traffic", "pairs,alltoall,flood", "--size", "8,4K", *SHORT).rows
+        rows += self.topo("ring", "--ranks", "2", "--memory", "rocm:%l", "--traffic", "alltoall", *SHORT).rows
+        self.assertEqual(len(rows), 2 * 3 * 3 * 2 + 1)
+        for row in rows:
+            self.assertNotIn("error_message", row)
+            self.assertNotIn("skip_message", row)
+            self.assertEqual(row.get("gpu_registration"), "dmabuf" if ":" in row["case"]["memory"] else None)
+        self.assertTrue(any(row.get("passed_on", 0) > 0 for row in rows))
+        [row] = self.topo("udmesh", "--ranks", "3", "--memory", "cuda:0", "--traffic", "alltoall", *SHORT).rows
+        self.assertNotIn("error_message", row)
+
+    def test_a_gpu_that_is_not_there_is_skipped_with_the_rank(self):
+        [row] = self.topo("ring", "--ranks", "2", "--memory", "cuda:7", "--traffic", "pairs", *SHORT, status=rdmameter.USAGE).rows
+        self.assertRegex(row["skip_message"], "rank 0 on .*CUDA_ERROR_INVALID_DEVICE .*no such GPU")
+
+
 @rdmameter.on(rdmameter.RXE)
 class Devices(Topo):
     def wire(self, *netem):

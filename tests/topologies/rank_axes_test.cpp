@@ -87,7 +87,19 @@ TEST(RankAxesOf, WhatRanksCannotDoIsToldWithTheWayOut) {
   EXPECT_EQ(why_impossible(test_case), "");
   EXPECT_THAT(why_no_topology(with(test_case, "transport", "ud")), HasSubstr("udmesh"));
   EXPECT_THAT(why_impossible(with(test_case, "wait", "event")), HasSubstr("spin or yield"));
-  EXPECT_THAT(why_impossible(with(test_case, "memory", "device")), HasSubstr("host or huge"));
+}
+
+TEST(RankAxesOf, MemoryThatTheCpuDoesNotReachCarriesWhatTheCpuNeedNotSee) {
+  for (const char* memory : {"device", "cuda:%l", "rocm:1"}) {
+    const TestCase test_case = with(default_topology_case(), "memory", memory);
+    EXPECT_EQ(why_impossible(test_case), "");
+    EXPECT_EQ(why_no_topology(with(test_case, "traffic", "alltoall")), "");
+    EXPECT_THAT(why_impossible(with(test_case, "verify", "on")), HasSubstr("--verify off"));
+    EXPECT_THAT(why_impossible(with(test_case, "opcode", "write")), HasSubstr("--opcode send"));
+    EXPECT_THAT(why_no_topology(with(test_case, "traffic", "allreduce-ring")),
+                HasSubstr("with the CPU"));
+    EXPECT_THAT(why_no_topology(with(test_case, "transport", "uc")), HasSubstr("--transport rc"));
+  }
 }
 
 TEST(RankAxesOf, AreNeverOnTheWire) {

@@ -155,7 +155,7 @@ class RankMeasurer final : public TopologyMeasurer {
   auto with_all(Call call);
   OpenDevice& device_of(const TestCase& test_case);
   bool yields(const TestCase& test_case) const;
-  std::string device_name(const TestCase& test_case) const;
+  std::string numbered(std::string name) const;
 
   Ranks& ranks_;
   const std::chrono::milliseconds patience_;
@@ -164,7 +164,7 @@ class RankMeasurer final : public TopologyMeasurer {
   const RanksChoice choice_;
   LoneChoice lone_{choice_.on_choice};
   CpuClaims claims_;
-  OpenDevices devices_{{.files = FileMemory::devices, .cancel_check = [this] {
+  OpenDevices devices_{{.files = FileMemory::devices, .gpus = true, .cancel_check = [this] {
                           if (interrupt_.requested()) throw Interrupted("interrupted");
                         }}};
   std::uint64_t seed_ = 0, cases_ = 0;
@@ -228,16 +228,16 @@ void RankMeasurer::agree(const std::optional<Failure>& failure) {
   throw_failure(first.kind, first.reason);
 }
 
-std::string RankMeasurer::device_name(const TestCase& test_case) const {
-  std::string name = test_case.initiator.device;
-  if (const auto at = name.find("%l"); at != std::string::npos)
-    name.replace(at, 2, std::to_string(ranks_.local_rank()));
+/// With this rank's number on its machine in the place of "%l".
+std::string RankMeasurer::numbered(std::string name) const {
+  if (const auto at = name.find(kLocalRank); at != std::string::npos)
+    name.replace(at, kLocalRank.size(), std::to_string(ranks_.local_rank()));
   return name;
 }
 
 OpenDevice& RankMeasurer::device_of(const TestCase& test_case) {
   EndSettings wanted = test_case.initiator;
-  wanted.device = device_name(test_case);
+  wanted.device = numbered(wanted.device);
   const EndSettings& end = lone_.settled(wanted, test_case.transport);
   return devices_.get_anew(end.device, end.port_num, end.gid_index);
 }
@@ -294,7 +294,9 @@ void RankMeasurer::create(Part& part) {
   const Pinned pinned = pinned_to_make(part.placement, "--core");
   if (is_iwarp(*part.device->context)) require_iwarp_carries(*part.device, test_case, part.plan);
   part.laps.lap_ns();  // opening the device and choosing a CPU are no part of a case
-  part.node = std::make_unique<Node>(*part.device, test_case, part.plan, part.mine, ranks_.rank(),
+  TestCase own = test_case;
+  own.initiator.memory = numbered(own.initiator.memory);
+  part.node = std::make_unique<Node>(*part.device, own, part.plan, part.mine, ranks_.rank(),
                                      seed_ + cases_);
   part.lap("memory", sum_of(part.node->connect_ns()) + part.node->trial_ns());
   part.barrier = std::make_unique<BarrierQps>(*part.device, test_case, ranks_.rank(),
@@ -575,6 +577,7 @@ Outcome RankMeasurer::collect(const Part& part, const std::vector<RankResult>& r
   if (part.test_case.initiator.device.find('%') == std::string::npos)
     outcome.effective.initiator.device = port.device;
   outcome.extra["path"] = path_of(results);
+  outcome.extra.update(part.node->gpu_facts());
   if (part.cm) outcome.effective.path.mtu_bytes = 0;  // TCP has segments
   outcome.effective.initiator.port_num = port.number;
   outcome.effective.initiator.gid_index = part.device->gid.index;

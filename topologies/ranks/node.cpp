@@ -81,7 +81,7 @@ Node::Node(OpenDevice& device, const TestCase& test_case, const TopologyPlan& pl
       maker_(inline_bytes_of(receive_mode_, classes_)),
       info_(endpoint_info_of(device)),
       memory_(*device.context, device.limits.max_dm_size_bytes, memory_size(), device.numa_node,
-              test_case.initiator.memory, where_, device.memory),
+              test_case.initiator.memory, where_, device.memory, test_case.registration.gpu),
       domain_(*device.context, test_case.queues.thread_domain, where_) {
   create_memory();
   create_queues();
@@ -90,11 +90,9 @@ Node::Node(OpenDevice& device, const TestCase& test_case, const TopologyPlan& pl
 }
 
 void Node::build_work() {
-  NodeParts parts{.srq = srq_.get(),
-                  .memory = memory_.host(),
-                  .address = memory_.address(),
-                  .lkey = mr_->lkey,
-                  .where = where_};
+  const RankMemory messages{memory_.host(), memory_.address(), mr_->lkey};
+  NodeParts parts{.srq = srq_.get(), .messages = messages, .words = messages, .where = where_};
+  if (words_) parts.words = {words_->host(), words_->address(), words_mr_->lkey};
   for (const Qp& qp : qps_) parts.qps.push_back(qp.get());
   parts.cqs = cq_pointers_;
   work_ = std::make_unique<NodeWork>(static_cast<const NodeLayout&>(*this), std::move(parts));
@@ -107,11 +105,15 @@ void Node::build_work() {
 
 void Node::create_memory() {
   require_paging(device_.limits, case_, memory_uses(case_), where_);
+  const bool apart = memory_.host() == nullptr;
   mr_ = memory_.register_part(domain_.plain(), 0, memory_.size_bytes(),
-                              memory_access(case_, remote_access(case_)));
-  auto* const bytes = reinterpret_cast<std::uint8_t*>(memory_.host());
+                              memory_access(case_, apart ? 0 : remote_access(case_)));
+  memory_.edit(0, pattern_.length, [this](std::span<std::byte> bytes) {
+    fill_message(reinterpret_cast<std::uint8_t*>(bytes.data()), pattern_, rank_);
+  });
+  if (apart) return create_words();
   const Areas at = areas();
-  fill_message(bytes, pattern_, rank_);
+  std::byte* const bytes = memory_.host();
   std::memset(bytes + at.credited, 0, at.buffers - at.credited);
   Looks looks{device_.memory.cancel_check};
   in_parts(memory_size() - at.buffers, looks, [&](std::size_t offset, std::size_t length) {
@@ -119,6 +121,21 @@ void Node::create_memory() {
   });
   info_.address = memory_.address() + at.credited;
   info_.rkeys = {mr_->rkey};
+}
+
+/// The CPU reads credits, wherever messages are. Nothing else is looked at.
+void Node::create_words() {
+  if (receive_mode_ == ReceiveMode::labelled)
+    throw Unsupported(fmt::format(
+        "without immediate data {} has a message's label among its bytes, where the CPU must reach "
+        "it: use --memory host or huge",
+        where_));
+  words_.emplace(*device_.context, 0, areas().buffers, device_.numa_node, "", where_,
+                 device_.memory);
+  words_mr_ = words_->register_part(domain_.plain(), 0, words_->size_bytes(),
+                                    memory_access(case_, remote_access(case_)));
+  info_.address = words_->address() + areas().credited;
+  info_.rkeys = {words_mr_->rkey};
 }
 
 void Node::create_queues() {

@@ -63,11 +63,14 @@ class Node : NodeLayout {
   NamedCounts connect_ns() const;
   /// Time of a QP creation that was tried in vain, to see whether credits can go inline.
   std::uint64_t trial_ns() const { return maker_.trial_ns(); }
+  /// See gpu_facts_of().
+  nlohmann::ordered_json gpu_facts() const { return gpu_facts_of(memory_, device_.port.device); }
   /// Are its QPs of a thread domain, so that the provider can leave out locks?
   bool has_thread_domain() const { return domain_.parent() != nullptr; }
 
  private:
   void create_memory();
+  void create_words();
   void create_qp_of(std::uint64_t number);
   void build_work();
   void create_queues();
@@ -87,8 +90,9 @@ class Node : NodeLayout {
   EndpointInfo info_;
 
   MessageMemory memory_;
+  std::optional<MessageMemory> words_;  ///< where the CPU does not reach `memory_`
   ProtectionDomain domain_;
-  Mr mr_;
+  Mr mr_, words_mr_;
   std::optional<CompletionQueues> cqs_;  ///< one for all QPs, or each QP's own
   std::vector<ibv_cq*> cq_pointers_;
   Srq srq_;

@@ -35,7 +35,7 @@ NodeWork::NodeWork(const NodeLayout& layout, NodeParts parts)
 
 void NodeWork::build_links() {
   const Areas at = areas();
-  std::byte* const base = parts_.memory;
+  std::byte* const base = parts_.words.host;
   auto* const credited = reinterpret_cast<std::uint32_t*>(base + at.credited);
   auto* const freed = reinterpret_cast<std::uint32_t*>(base + at.freed);
   const bool datagram = receive_mode_ == ReceiveMode::datagram;
@@ -104,16 +104,16 @@ void NodeWork::build_buffers() {
     const std::size_t begin = at.buffers + i * at.stride;
     ibv_sge& in = buffer_sges_[2 * i];
     ibv_sge& out = buffer_sges_[2 * i + 1];
-    in = {.addr = parts_.address + begin,
+    in = {.addr = parts_.messages.address + begin,
           .length = length + static_cast<std::uint32_t>(head),
-          .lkey = parts_.lkey};
-    out = {.addr = in.addr + head, .length = length, .lkey = parts_.lkey};
+          .lkey = parts_.messages.lkey};
+    out = {.addr = in.addr + head, .length = length, .lkey = parts_.messages.lkey};
     buffer.receive = {.wr_id = reinterpret_cast<std::uint64_t>(&buffer),
                       .next = nullptr,
                       .sg_list = &in,
                       .num_sge = 1};
     buffer.home = datagram ? &datagrams_ : &links_[link];
-    buffer.data = reinterpret_cast<std::uint8_t*>(parts_.memory) + begin + head;
+    buffer.data = message_byte(begin + head);
     buffer.hops = &buffer_hops_[i * mine_.max_copies];
     for (std::uint32_t k = 0; k < mine_.max_copies; ++k) {
       Hop& hop = buffer.hops[k];
@@ -135,6 +135,12 @@ ibv_wr_opcode NodeWork::send_opcode() const {
   return receive_mode_ == ReceiveMode::labelled ? IBV_WR_SEND : IBV_WR_SEND_WITH_IMM;
 }
 
+/// Null: the CPU does not reach it.
+std::uint8_t* NodeWork::message_byte(std::size_t offset) const {
+  std::byte* const host = parts_.messages.host;
+  return host == nullptr ? nullptr : reinterpret_cast<std::uint8_t*>(host + offset);
+}
+
 /// The next of own_hops_.
 Hop NodeWork::hop_of_source() {
   Hop hop{};
@@ -147,8 +153,9 @@ Hop NodeWork::hop_of_source() {
   ibv_sge* const sges = &labelled_sges_[2 * own_hops_.size()];
   sges[0] = source_sge_;
   sges[0].length -= kLabelBytes;
-  sges[1] = {.addr = parts_.address + at, .length = kLabelBytes, .lkey = parts_.lkey};
-  hop.label = reinterpret_cast<std::uint8_t*>(parts_.memory) + at;
+  sges[1] = {
+      .addr = parts_.messages.address + at, .length = kLabelBytes, .lkey = parts_.messages.lkey};
+  hop.label = message_byte(at);
   const bool only_label = sges[0].length == 0;
   hop.wr.sg_list = only_label ? sges + 1 : sges;
   hop.wr.num_sge = only_label ? 1 : 2;
@@ -164,9 +171,9 @@ void NodeWork::set_label(Hop& hop, std::uint32_t label) const {
 
 /// The rounds of an exchange; of a spread, whose one round sends a copy over each of its edges.
 void NodeWork::build_rounds() {
-  source_sge_ = {.addr = parts_.address,
+  source_sge_ = {.addr = parts_.messages.address,
                  .length = static_cast<std::uint32_t>(plan_.message_bytes),
-                 .lkey = parts_.lkey};
+                 .lkey = parts_.messages.lkey};
   if (receive_mode_ == ReceiveMode::labelled) labelled_sges_.resize(2 * own_hops());
   const auto add_hop = [&](std::vector<Hop*>& hops, Edge& edge, std::uint32_t to) {
     Hop& hop = own_hops_.emplace_back(hop_of_source());
@@ -202,7 +209,7 @@ void NodeWork::build_window() {
       hop.remote_offset = i % depth * at.stride;
     } else if (case_.rank_opcode == RankOpcode::read) {
       window_sges_[i] = source_sge_;
-      window_sges_[i].addr = parts_.address + at.buffers + i * at.stride;
+      window_sges_[i].addr = parts_.messages.address + at.buffers + i * at.stride;
       hop.wr.opcode = IBV_WR_RDMA_READ;
       hop.wr.sg_list = &window_sges_[i];
     }
@@ -233,7 +240,7 @@ void NodeWork::choose_delivery() {
   work_.relay = &relay_;
   work_.first = window_.front();
   if (!case_.reliable() && plan_.traffic_mode() == TrafficMode::round_trip)
-    work_.departure = reinterpret_cast<std::uint8_t*>(parts_.memory) + relay_.last_byte;
+    work_.departure = message_byte(relay_.last_byte);
   work_.rounds = rounds_.data();
   work_.round_count = static_cast<std::uint32_t>(rounds_.size());
   work_.window = window_.data();
@@ -293,9 +300,9 @@ void NodeWork::connect_link(std::uint64_t number, std::uint64_t peer_address,
   const std::uint64_t theirs =
       place_of(plan_.graph.neighbours[link.peer], rank_) * per_edge + number % per_edge;
   credit_sges_[number] = {
-      .addr = parts_.address + areas().freed + number * classes_ * sizeof(std::uint32_t),
+      .addr = parts_.words.address + areas().freed + number * classes_ * sizeof(std::uint32_t),
       .length = classes_ * static_cast<std::uint32_t>(sizeof(std::uint32_t)),
-      .lkey = parts_.lkey};
+      .lkey = parts_.words.lkey};
   link.credit = {};
   link.credit.wr_id = reinterpret_cast<std::uint64_t>(&link);
   link.credit.sg_list = &credit_sges_[number];
@@ -321,8 +328,7 @@ void NodeWork::connect_memory(Link& link, std::uint64_t peer_address, std::uint3
 /// @return  is a whole message of that rank there?
 bool NodeWork::check_place(std::uint64_t place, Rank origin) {
   const Areas at = areas();
-  auto* const bytes =
-      reinterpret_cast<std::uint8_t*>(parts_.memory) + at.buffers + place * at.stride;
+  std::uint8_t* const bytes = message_byte(at.buffers + place * at.stride);
   const std::uint64_t wrong = check_message(bytes, pattern_, origin);
   if (wrong != 0 && std::all_of(bytes, bytes + pattern_.length,
                                 [](std::uint8_t byte) { return byte == kEmptied; }))

@@ -18,14 +18,20 @@ namespace rdmameter {
 
 class RankCollective;
 
+/// Registered memory of NodeLayout::memory_size(): a message, words of 0, buffers.
+struct RankMemory {
+  std::byte* host = nullptr;  ///< null: the CPU does not reach it
+  std::uint64_t address = 0;  ///< as verbs know it
+  std::uint32_t lkey = 0;
+};
+
 /// The objects that a NodeWork uses. Borrowed.
 struct NodeParts {
   std::vector<ibv_qp*> qps;
   std::vector<ibv_cq*> cqs;
   ibv_srq* srq = nullptr;
-  std::byte* memory = nullptr;  ///< NodeLayout::memory_size(): a message, words of 0, buffers
-  std::uint64_t address = 0;    ///< as verbs know it
-  std::uint32_t lkey = 0;
+  RankMemory messages;  ///< where the message and the buffers are
+  RankMemory words;     ///< where the words are: the same, or host memory that is laid out alike
   std::string where;
 };
 
@@ -80,6 +86,7 @@ class NodeWork : NodeLayout {
   void build_window();
   void choose_delivery();
   void index_links();
+  std::uint8_t* message_byte(std::size_t offset) const;
   Hop hop_of_source();
   ibv_wr_opcode send_opcode() const;
   void set_label(Hop& hop, std::uint32_t label) const;

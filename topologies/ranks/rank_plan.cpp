@@ -135,6 +135,16 @@ std::string why_no_collective(const TestCase& test_case, const Collective& colle
   return {};
 }
 
+/// Of memory that the CPU does not reach.
+std::string why_not_apart(const TestCase& test_case, const TrafficKind& traffic) {
+  if (traffic.collective != nullptr)
+    return "ranks copy and add a collective's words with the CPU: use --memory host or huge";
+  if (traffic.traffic_mode == TrafficMode::round_trip && !test_case.reliable())
+    return "the CPU writes a number into each message that may be lost: use --transport rc, or "
+           "--memory host";
+  return {};
+}
+
 }  // namespace
 
 std::vector<Rank> TopologyPlan::receivers(Rank from) const {
@@ -162,6 +172,8 @@ std::string why_no_topology(const TestCase& test_case) {
         "graph {} needs connected QPs, and UD is connectionless: use --transport rc or "
         "uc, or udmesh",
         test_case.graph);
+  if (!cpu_reaches(test_case.initiator.memory))
+    if (std::string why = why_not_apart(test_case, *traffic.row); !why.empty()) return why;
   if (test_case.payload.starts_with(kFileMemory))
     return "ranks do not send a payload file: use --payload random or zero";
   if (test_case.inflate != 0 && test_case.inflate < test_case.ranks)

@@ -114,7 +114,8 @@ class SimRank {
         memory_(layout_.memory_size()),
         barrier_(fabric, rank, plan.graph.ranks()),
         stop_(stop) {
-    NodeParts parts{.memory = memory_.begin(), .address = address()};
+    const RankMemory memory{.host = memory_.begin(), .address = address()};
+    NodeParts parts{.messages = memory, .words = memory};
     for (std::uint64_t i = 0; i < layout_.cq_count(); ++i) parts.cqs.push_back(fabric.make_cq());
     for (std::uint64_t i = 0; i < layout_.qp_count(); ++i)
       parts.qps.push_back(fabric.make_qp(rank, parts.cqs[parts.cqs.size() == 1 ? 0 : i]));

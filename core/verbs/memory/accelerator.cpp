@@ -49,7 +49,10 @@ void check(const Gpu& gpu, int result, const char* call, const char* name,
 }
 
 int number_of(const Gpu& gpu) {
-  return static_cast<int>(parse_count(gpu.which).value_or(0));
+  if (const auto number = parse_count(gpu.which)) return static_cast<int>(*number);
+  throw Unsupported(fmt::format(
+      "{}: %l is the number of a rank on its machine, and this test has no ranks: use {}N",
+      gpu.memory, accelerator_of(gpu.memory).memory));
 }
 
 /// @param get  both libraries have it alike
@@ -144,7 +147,10 @@ std::uint64_t allocate(const Gpu& gpu, std::size_t bytes) {
   // Copies end before they return, also where they could go on: peers write at any time
   // (docs.nvidia.com/cuda/gpudirect-rdma, "Synchronization and Memory Ordering").
   const unsigned on = 1;
-  driver().set_pointer(&on, kSyncMemops, address);
+  if (const int result = driver().set_pointer(&on, kSyncMemops, address); result != 0) {
+    driver().free(address);
+    must(gpu, result, "cuPointerSetAttribute");
+  }
   return address;
 }
 

@@ -164,7 +164,7 @@ void GpuMemory::explain(int error, const std::string& where) const {
       error == kEnotsupp
           ? fmt::format("the driver that owns the dma-buf does not let {} reach it", where)
           : fmt::format("{} registers no dma-buf", where),
-      registering_verb());
+      register_direct_ != nullptr ? "mlx5dv_reg_dmabuf_mr" : "ibv_reg_dmabuf_mr");
   if (ways_.size() == 1)
     throw Unsupported(as_dmabuf + ": use --gpu-registration auto, or --memory host");
   throw Unsupported(fmt::format("{}, and {}; or use --memory host", as_dmabuf, by_address));

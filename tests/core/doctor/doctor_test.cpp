@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Each fault in a made-up machine is one finding, of its check; the machine without a fault has
 // none.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <string>
@@ -28,6 +29,7 @@ class SoundMachine : public FakeTree {
     write(kGidTypes + "0", "IB/RoCE v1\n");
     write(kGidTypes + "1", "RoCE v2\n");
     write("sys/class/net/eth0/mtu", "9000\n");
+    write("sys/bus/pci/devices/0000:00:00.0/class", "0x060000\n");
     for (const char* name : {"mlx5_0", "mlx5_1"})
       access.devices.push_back(
           {.name = name, .failure = {}, .remedy = {}, .objects = {{"qp", 2, 131072}}});
@@ -144,6 +146,37 @@ TEST(Doctor, CpusOfFartherNodesAreNoFaultWhereThereIsANearOne) {
   const SoundMachine machine;
   machine.write("proc/self/status", "CapEff:\t0000000000000000\nCpus_allowed_list:\t0-1\n");
   for (const Finding& finding : machine.examined().findings) EXPECT_NE(finding.check, "numa");
+}
+
+TEST(Doctor, FindsAGpuThatHasNoAdapterBelowItsHostBridge) {
+  const SoundMachine machine;
+  const auto add = [&](const std::string& link, const std::string& place, const char* node) {
+    machine.write("sys/devices/" + place + "/numa_node", node);
+    machine.link("sys/" + link, machine.root() / "sys/devices" / place);
+  };
+  const auto gpu = [&](const std::string& place, const char* maker, const char* kind) {
+    add("bus/pci/devices/" + place.substr(place.rfind('/') + 1), place, "1\n");
+    machine.write("sys/devices/" + place + "/vendor", maker);
+    machine.write("sys/devices/" + place + "/class", kind);
+  };
+  add("class/infiniband/mlx5_2/device", "pci0000:15/0000:15:01.0/0000:16:00.0", "0\n");
+  add("class/infiniband/mlx5_3/device", "pci0000:98/0000:98:01.0/0000:99:00.0", "1\n");
+  gpu("pci0000:15/0000:15:02.0/0000:17:00.0", "0x10de\n", "0x030200\n");  // near mlx5_2
+  gpu("pci0000:99/0000:9a:00.0", "0x1234\n", "0x030000\n");               // of no maker's kind
+  gpu("pci0000:99/0000:9b:00.0", "0x10de\n", "0x040300\n");               // its sound
+  const auto causes = [&] {
+    std::vector<std::string> found;
+    for (const Finding& finding : machine.examined().findings)
+      if (finding.check == "gpu_path") found.push_back(finding.cause);
+    return found;
+  };
+  EXPECT_THAT(causes(), testing::IsEmpty());
+  gpu("pci0000:a0/0000:a1:00.0", "0x1002\n", "0x120000\n");
+  EXPECT_THAT(causes(), testing::ElementsAre(testing::HasSubstr(
+                            "GPU 0000:a1:00.0 and the nearest adapter, mlx5_3, are below different "
+                            "host bridges")));
+  machine.write("sys/devices/pci0000:98/0000:98:01.0/0000:99:00.0/numa_node", "2\n");
+  EXPECT_THAT(causes(), testing::ElementsAre(testing::HasSubstr("are on different sockets")));
 }
 
 TEST(Doctor, EfaHasNoNodeGuid) {
