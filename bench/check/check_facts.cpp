@@ -92,9 +92,19 @@ bool are_siblings(const CheckedDevice& one, const CheckedDevice& other) {
 }
 
 bool are_siblings(const CheckSubject& one, const CheckSubject& other) {
-  return of_one_model(device_at(one, "initiator"), device_at(other, "initiator")) &&
+  return !is_in_software(one) &&
+         of_one_model(device_at(one, "initiator"), device_at(other, "initiator")) &&
          of_one_model(device_at(one, "responder"), device_at(other, "responder")) &&
          passes_links(one.context) == passes_links(other.context);
+}
+
+bool is_in_software(const CheckSubject& subject) {
+  constexpr std::array<std::string_view, 2> kDrivers{"rdma_rxe", "siw"};
+  const auto is_one = [&](const char* end) {
+    return std::ranges::find(kDrivers, text_at(device_at(subject, end), "driver")) !=
+           kDrivers.end();
+  };
+  return is_one("initiator") || is_one("responder");
 }
 
 std::string cause_of(const CheckedDevice& device, std::string_view check) {

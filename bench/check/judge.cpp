@@ -229,9 +229,12 @@ std::vector<std::string> not_judged(std::span<const CheckSubject> subjects,
   for (const CheckSubject& subject : subjects) {
     if (const std::string reason = why_no_bound(subject); !reason.empty())
       add_name(why, "by what line and slot allow, because " + reason, subject.name);
-    if (std::ranges::none_of(subjects, [&](const CheckSubject& other) {
-          return &other != &subject && are_siblings(subject, other);
-        }))
+    if (is_in_software(subject))
+      add_name(why, "by siblings, because a device in software is as fast as the CPU",
+               subject.name);
+    else if (std::ranges::none_of(subjects, [&](const CheckSubject& other) {
+               return &other != &subject && are_siblings(subject, other);
+             }))
       add_name(why, "by siblings, because no other device of its kind is measured", subject.name);
   }
   std::vector<std::string> texts;

@@ -38,7 +38,8 @@ class ChosenAxes {
   std::vector<GivenAxis> given_;
 };
 
-/// Its name does not have the duration, so that checks of other lengths have the same cases.
+/// Its name has no duration, so that checks of other lengths have the same cases. What is under way
+/// at once fills any link, and takes no second on a slow one.
 PlannedCase planned_case(const CheckTest& test, const CheckedEnds& ends, double test_s) {
   const Test& known = *std::ranges::find(catalog(), test.catalog, &Test::name);
   ChosenAxes axes;
@@ -51,6 +52,11 @@ PlannedCase planned_case(const CheckTest& test, const CheckedEnds& ends, double 
   if (!ends.peer.empty()) axes.set("peer-device", ends.peer);
   ChosenAxes timed = axes;
   timed.set("duration", fmt::format("{:.0f}ms", test_s * 1e3));
+  if (rate) {
+    timed.set("depth", kCheckDepth);
+    timed.set("signal-every", "4");
+    timed.set("warmup", "128");  // 8 MiB
+  }
   PlannedCase planned = timed.plan(known);
   planned.name = axes.plan(known).name;
   return planned;

@@ -22,6 +22,7 @@ inline constexpr double kSetUp_s = 0.05;           ///< beside it: QPs, memory
 inline constexpr double kStart_s = 1;              ///< of the whole: doctor, sessions
 inline constexpr std::size_t kBriefTests = 3;      ///< of a device, at most
 inline constexpr const char* kCheckQps = "8";      ///< of a bandwidth
+inline constexpr const char* kCheckDepth = "16";   ///< of each: 8 MiB under way, 80 us at 800 Gb/s
 inline constexpr const char* kCheckSize = "64K";   ///< of its messages
 inline constexpr const char* kLatencySize = "64";  ///< of those of a latency
 

@@ -308,6 +308,19 @@ TEST(CheckJudge, SaysWhatItCannotJudge) {
               ElementsAre(HasSubstr("the device is a bond"), HasSubstr("by siblings")));
 }
 
+TEST(CheckJudge, DevicesInSoftwareAreJudgedByNeitherLinkNorSiblings) {
+  Cluster cluster(2);
+  for (const std::size_t subject : {0U, 1U})
+    for (const char* end : {"initiator", "responder"})
+      cluster.device_of(subject, end)["driver"] = "rdma_rxe";
+  cluster.numbers(0) = {1, 1};
+  EXPECT_THAT(cluster.reasons(), IsEmpty());
+  EXPECT_THAT(
+      cluster.unjudged(),
+      ElementsAre("mlx5_0, mlx5_1 by what line and slot allow, because messages pass no link",
+                  HasSubstr("mlx5_0, mlx5_1 by siblings, because a device in software")));
+}
+
 TEST(CheckJudge, LostPacketsAreAWarningAboveOneInAMillion) {
   const auto warned = [](std::uint64_t events, const char* counter) {
     Cluster cluster(1);
