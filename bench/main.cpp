@@ -56,7 +56,7 @@ constexpr std::array kSubcommands{
     Subcommand{"check",
                "check [HOST | ssh://HOST | --loopback] [--device NAME|all] [--expect FILE] "
                "[--brief] [-o FILE] [options]",
-               "Say in a minute whether devices and links are well.", declare_check},
+               "Say whether devices and links are well.", declare_check},
     Subcommand{"serve", "serve [--bind ADDRESS] [--port N] [options]",
                "Run a server that clients measure against.", declare_serve},
     Subcommand{"run",

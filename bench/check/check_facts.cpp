@@ -101,8 +101,9 @@ bool are_siblings(const CheckSubject& one, const CheckSubject& other) {
 bool is_in_software(const CheckSubject& subject) {
   constexpr std::array<std::string_view, 2> kDrivers{"rdma_rxe", "siw"};
   const auto is_one = [&](const char* end) {
-    return std::ranges::find(kDrivers, text_at(device_at(subject, end), "driver")) !=
-           kDrivers.end();
+    const Json& device = device_at(subject, end);
+    return std::ranges::find(kDrivers, text_at(device, "driver")) != kDrivers.end() ||
+           text_at(device, "netdev") == "lo";  // no adapter's addresses are there
   };
   return is_one("initiator") || is_one("responder");
 }

@@ -205,15 +205,18 @@ RunTally CheckRun::measure_cases(const std::vector<std::size_t>& which) {
   return tally;
 }
 
-/// Those behind what is not known without measuring.
+/// Those behind what is not known without measuring; siblings together, so that what changes in the
+/// course of a check is no difference between them.
 std::vector<std::size_t> CheckRun::cases_of(std::span<const CheckFinding> findings) const {
   std::vector<std::size_t> which;
-  for (std::size_t i = 0; i < plan_.cases.size(); ++i)
+  for (std::size_t i = 0; i < plan_.cases.size(); ++i) {
+    const CheckCase& one = plan_.cases[i];
     if (std::ranges::any_of(findings, [&](const CheckFinding& finding) {
-          return finding.subject == plan_.cases[i].pair &&
-                 finding.test == plan_.cases[i].test->label;
+          const bool all = finding.reason == CheckReason::siblings;
+          return finding.test == one.test->label && (all || finding.subject == one.pair);
         }))
       which.push_back(i);
+  }
   return which;
 }
 
