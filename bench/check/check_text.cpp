@@ -28,6 +28,12 @@ std::string reasons_of(const CheckReport& report, std::size_t subject) {
   return text;
 }
 
+bool is_measured(const CheckReport& report) {
+  return std::ranges::any_of(report.readings, [](const CheckReading& reading) {
+    return reading.row->status == Row::Status::ok;
+  });
+}
+
 bool is_measured(const CheckReport& report, std::size_t subject) {
   return std::ranges::any_of(report.readings, [=](const CheckReading& reading) {
     return reading.subject == subject && reading.row->status == Row::Status::ok;
@@ -142,7 +148,9 @@ bool is_well(const CheckReport& report) {
 
 std::string check_line(const CheckReport& report, bool reasons) {
   std::string bad;
-  std::string_view verdict = is_well(report) ? "well" : "degraded";
+  std::string_view verdict = !is_well(report)      ? "degraded"
+                             : is_measured(report) ? "well"
+                                                   : "not measured";
   for (std::size_t i = 0; i < report.subjects.size(); ++i) {
     const std::string why = reasons_of(report, i);
     if (why.empty()) continue;

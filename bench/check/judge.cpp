@@ -237,12 +237,14 @@ std::vector<std::string> not_judged(std::span<const CheckSubject> subjects,
              }))
       add_name(why, "by siblings, because no other device of its kind is measured", subject.name);
   }
-  std::vector<std::string> texts;
-  for (const auto& [reason, names] : why) texts.push_back(fmt::format("{} {}", names, reason));
   for (const CheckReading& reading : readings)
     if (reading.row->status == Row::Status::skipped)
-      texts.push_back(fmt::format("{} of {}, because {}", reading.label,
-                                  subjects[reading.subject].name, reading.row->message));
+      add_name(
+          why,
+          fmt::format("of {}, because {}", subjects[reading.subject].name, reading.row->message),
+          std::string(reading.label));
+  std::vector<std::string> texts;
+  for (const auto& [reason, names] : why) texts.push_back(fmt::format("{} {}", names, reason));
   return texts;
 }
 

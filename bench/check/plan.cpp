@@ -54,7 +54,6 @@ PlannedCase planned_case(const CheckTest& test, const CheckedEnds& ends, double 
   timed.set("duration", fmt::format("{:.0f}ms", test_s * 1e3));
   if (rate) {
     timed.set("depth", kCheckDepth);
-    timed.set("signal-every", "4");
     timed.set("warmup", "128");  // 8 MiB
   }
   PlannedCase planned = timed.plan(known);

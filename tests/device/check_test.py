@@ -161,6 +161,13 @@ class Use(Check):
         self.assertIn("127.0.0.1:1", done.stderr)
         self.check("--device", "soft0", status=rdmameter.FAILED, ports="soft0=DOWN")
 
+    @rdmameter.on(rdmameter.SOFTWARE)
+    def test_a_device_without_RC_is_not_measured(self):
+        self.play("efa")
+        done = self.check(*SHORT, status=rdmameter.FAILED)
+        self.assertRegex(done.stdout, r"(?m)^soft0 +not measured$")
+        self.assertRegex(done.stdout, r"(?m)^not measured \(1 device, ")
+
     @rdmameter.on(rdmameter.RXE, rdmameter.SIW)
     def test_a_device_in_software_is_measured_and_not_judged_by_its_link(self):
         done = self.check("--time", "10", status=rdmameter.PASS)
