@@ -32,11 +32,12 @@
 namespace rdmameter {
 
 // Each in its own file in bench/commands/.
-Action declare_ab(CLI::App&), declare_ci(CLI::App&), declare_compare(CLI::App&),
-    declare_devices(CLI::App&), declare_doctor(CLI::App&), declare_export(CLI::App&),
-    declare_generate(CLI::App&), declare_history(CLI::App&), declare_merge(CLI::App&),
-    declare_perftest(CLI::App&), declare_report(CLI::App&), declare_run(CLI::App&),
-    declare_serve(CLI::App&), declare_show(CLI::App&), declare_topo(CLI::App&);
+Action declare_ab(CLI::App&), declare_check(CLI::App&), declare_ci(CLI::App&),
+    declare_compare(CLI::App&), declare_devices(CLI::App&), declare_doctor(CLI::App&),
+    declare_export(CLI::App&), declare_generate(CLI::App&), declare_history(CLI::App&),
+    declare_merge(CLI::App&), declare_perftest(CLI::App&), declare_report(CLI::App&),
+    declare_run(CLI::App&), declare_serve(CLI::App&), declare_show(CLI::App&),
+    declare_topo(CLI::App&);
 
 namespace {
 
@@ -52,6 +53,10 @@ constexpr std::array kSubcommands{
                declare_devices},
     Subcommand{"doctor", "doctor [HOST] [--strict] [--json] [options]",
                "Say what spoils measurements here, and at a peer.", declare_doctor},
+    Subcommand{"check",
+               "check [HOST | ssh://HOST | --loopback] [--device NAME|all] [--expect FILE] "
+               "[--brief] [-o FILE] [options]",
+               "Say whether devices and links are well.", declare_check},
     Subcommand{"serve", "serve [--bind ADDRESS] [--port N] [options]",
                "Run a server that clients measure against.", declare_serve},
     Subcommand{"run",

@@ -237,6 +237,15 @@ json clock_json(const ClockChoice& clock) {
           {"reason", clock.reason}};
 }
 
+/// A virtual function has a link to its physical one; null: the device is on no bus, or the kernel
+/// does not tell.
+json is_virtual_function(const std::filesystem::path& device) {
+  std::array<char, PATH_MAX> link{};
+  if (readlink((device / "physfn").c_str(), link.data(), link.size()) > 0) return true;
+  std::error_code error;
+  return std::filesystem::exists(device, error) ? json(false) : json(nullptr);
+}
+
 json device_slot_json(std::string_view device, const std::filesystem::path& sysfs) {
   const std::filesystem::path root = sysfs / "class/infiniband" / device;
   const std::optional<std::string> driver = device_driver(device, sysfs);
@@ -246,7 +255,8 @@ json device_slot_json(std::string_view device, const std::filesystem::path& sysf
           {"driver_version", or_null(version)},
           {"numa_node", or_null(device_numa_node(device, sysfs))},
           {"pcie_speed", or_null(read_line(root / "device/current_link_speed"))},
-          {"pcie_width", or_null(read_number(root / "device/current_link_width"))}};
+          {"pcie_width", or_null(read_number(root / "device/current_link_width"))},
+          {"virtual_function", is_virtual_function(root / "device")}};
 }
 
 json environment_json(const ClockChoice& clock, const DeviceInUse* device,

@@ -24,12 +24,15 @@ constexpr std::string_view kForm =
 }
 
 std::string metric_names() {
-  std::string names = "lost";
+  std::string names;
   for (const MetricInfo& info : metrics())
     if (is_latency(info))
-      names += fmt::format(", latency.{0}, half_round_trip.{0}", info.field);
-    else if (!info.group.empty())
-      names += fmt::format(", {}.{}", info.group, info.field);
+      names += fmt::format("latency.{0}, half_round_trip.{0}, ", info.field);
+    else if (info.group.empty())
+      names += fmt::format("{}, ", info.field);
+    else
+      names += fmt::format("{}.{}, ", info.group, info.field);
+  names.resize(names.size() - 2);
   return names;
 }
 
@@ -59,8 +62,9 @@ void read_relation(Gate& gate, std::string_view text) {
 }
 
 /// @return  what one of the unit is in the metric's base unit; 0: there is no such unit
-double unit_size(std::string_view unit, bool time) {
-  if (!time) return unit.empty() ? 1 : 0;
+double unit_size(std::string_view unit, Metric metric) {
+  if (is_share(metric) && unit == "%") return 0.01;
+  if (!is_time(metric)) return unit.empty() ? 1 : 0;
   if (unit == "ns") return 1;
   if (unit == "us" || unit == "µs") return 1e3;
   if (unit == "ms") return 1e6;
@@ -71,11 +75,13 @@ void read_limit(Gate& gate, std::string_view text) {
   double number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   const std::string_view unit = text.substr(static_cast<std::size_t>(end - text.data()));
-  const double size = unit_size(unit, is_time(gate.metric));
+  const double size = unit_size(unit, gate.metric);
   if (error != std::errc() || !(number >= 0 && number < 1e18) || size == 0)
     refuse(gate, fmt::format("'{}' is no limit of {}: it takes a number{}", text,
                              info_of(gate.metric).field,
-                             is_time(gate.metric) ? " with ns, us, ms or s" : ""));
+                             is_time(gate.metric)    ? " with ns, us, ms or s"
+                             : is_share(gate.metric) ? ", or one with %"
+                                                     : ""));
   gate.limit = number * size;
 }
 
@@ -104,7 +110,7 @@ Gate read_gate(const std::string& text) {
   std::string metric, relation, limit, rest;
   words >> gate.pattern >> metric >> relation >> limit >> rest;
   if (limit.empty()) refuse(gate, "has too few words");
-  if (!rest.empty() && unit_size(rest, true) != 0) {
+  if (!rest.empty() && unit_size(rest, Metric::p50) != 0) {
     limit += rest;  // "3 us"
     rest.clear();
     words >> rest;

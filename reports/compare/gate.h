@@ -21,8 +21,9 @@ struct Gate {
 };
 
 /// Reads "PATTERN METRIC RELATION LIMIT". METRIC: half_round_trip.p50 (and the other statistics of
-/// a latency), latency.p50, bandwidth.gbps, bandwidth.mib_per_s, bandwidth.mmsg_per_s, lost.
-/// RELATION: < <= > >=. LIMIT: of times a number with ns, us, ms or s; of others a number.
+/// a latency), latency.p50, bandwidth.gbps, bandwidth.mib_per_s, bandwidth.mmsg_per_s, of_line,
+/// of_bound, lost. RELATION: < <= > >=. LIMIT: of times a number with ns, us, ms or s; of shares
+/// one with %, or of 1; of others a number.
 /// @throws UsageError  quoting the text, and saying what is wrong with it and what it takes
 Gate read_gate(const std::string& text);
 

@@ -20,11 +20,16 @@ const Json& device_of(const Json& context, const std::string& end) {
   return fact_at(context, "/rdmameter/" + end + "/device");
 }
 
-/// Whatever it is.
-std::optional<double> share_percent(std::optional<double> of_the_link, const Row& row) {
-  const auto most = line_rate_gbps(of_the_link, row);
+/// Of a rate of one direction, whatever it is.
+std::optional<double> share_of(std::optional<double> one_way_gbps, const Row& row) {
+  const auto most = line_rate_gbps(one_way_gbps, row);
   if (!most || !row.bandwidth) return std::nullopt;
-  return 100 * bandwidth_gbps(*row.bandwidth) / *most;
+  return bandwidth_gbps(*row.bandwidth) / *most;
+}
+
+std::optional<double> share_percent(std::optional<double> of_the_link, const Row& row) {
+  const auto share = share_of(of_the_link, row);
+  return share ? std::optional(100 * *share) : std::nullopt;
 }
 
 constexpr std::array kBoundEnds{"initiator", "responder"};
@@ -131,7 +136,24 @@ std::optional<double> payload_bound_gbps(const PayloadLimits& limits, double pay
   return bound;
 }
 
-PayloadBounds::PayloadBounds(const Json& context) : linked_(passes_links(context)) {
+std::optional<double> bound_of(const Row& row) {
+  std::optional<double> bound;
+  for (const char* end : kBoundEnds)
+    if (const auto told = above_zero(fact_at(row.extra, "/bound_gbps"), end))
+      bound = std::min(bound.value_or(*told), *told);
+  return bound;
+}
+
+std::optional<double> share_of_bound(const Row& row) {
+  return share_of(bound_of(row), row);
+}
+
+std::optional<double> share_of_line(const Row& row) {
+  return share_of(above_zero(row.extra, "line_gbps"), row);
+}
+
+PayloadBounds::PayloadBounds(const Json& context)
+    : line_gbps_(line_rate_gbps(context)), linked_(passes_links(context)) {
   if (!linked_) return;
   for (std::size_t end = 0; end < kBoundEnds.size(); ++end) {
     ends_[end].device = context.at("rdmameter").at(kBoundEnds[end]).at("device");
@@ -156,6 +178,7 @@ void PayloadBounds::note(Row& row) const {
     bounds[kBoundEnds[end]] = bound ? Json(*bound) : Json();
   }
   row.extra["bound_gbps"] = std::move(bounds);
+  if (line_gbps_) row.extra["line_gbps"] = *line_gbps_;
 }
 
 }  // namespace rdmameter

@@ -62,14 +62,24 @@ PayloadLimits payload_limits(const nlohmann::ordered_json& device);
 /// @param payload_bytes  of each packet
 std::optional<double> payload_bound_gbps(const PayloadLimits& limits, double payload_bytes);
 
+/// Of a row with `bound_gbps`: the lesser of both ends' bounds [Gb/s], of one direction; nothing:
+/// there is none.
+std::optional<double> bound_of(const Row& row);
+
+/// The row's bandwidth as a share of its bound, or of its link's rate (`line_gbps`); where both
+/// ends send, of twice of it. Nothing: it is not known.
+std::optional<double> share_of_bound(const Row& row);
+std::optional<double> share_of_line(const Row& row);
+
 /// Of both ends of one result.
 class PayloadBounds {
  public:
   /// @param context  of the result
   explicit PayloadBounds(const nlohmann::ordered_json& context);
 
-  /// Adds `bound_gbps` to a row of a bandwidth whose messages pass the links that the context
-  /// describes. Payload in the device's own memory does not cross the slot.
+  /// Adds `bound_gbps`, and `line_gbps` where a link's rate is known, to a row of a bandwidth whose
+  /// messages pass the links that the context describes. Payload in the device's own memory does
+  /// not cross the slot.
   void note(Row& row) const;
 
  private:
@@ -77,8 +87,9 @@ class PayloadBounds {
     nlohmann::ordered_json device;
     PayloadLimits limits;
   };
-  std::array<End, 2> ends_;  ///< initiator, responder
-  bool linked_ = false;      ///< messages pass links
+  std::array<End, 2> ends_;          ///< initiator, responder
+  std::optional<double> line_gbps_;  ///< of the slower of both links
+  bool linked_ = false;              ///< messages pass links
 };
 
 }  // namespace rdmameter

@@ -8,6 +8,7 @@
 #include <iterator>
 
 #include "core/result/row_json.h"
+#include "reports/summary/line_rate.h"
 
 namespace rdmameter {
 namespace {
@@ -159,6 +160,10 @@ const std::array<MetricInfo, kMetrics>& metrics() {
       {mmsg_per_s, kRate, "mmsg_per_s", "mmsg_per_s", "message rate", "Mmsg/s", true, kRateIfAsked,
        true, rate<bandwidth_mmsg_per_s>},
       {lost, "", "lost", "lost", "lost", "", false, kIfAsked, false, lost_pings},
+      {of_line, "", "of_line", "of_line", "share of the line", "", true, kIfAsked, false,
+       share_of_line},
+      {of_bound, "", "of_bound", "of_bound", "share of the bound", "", true, kIfAsked, false,
+       share_of_bound},
       {offered, kLoad, "offered_per_s", "offered_per_s", "offered", "msg/s", true, kRateIfAsked,
        false, load<load_offered_per_s>},
       {reached, kLoad, "reached_per_s", "reached_per_s", "reached", "msg/s", true, kRateIfAsked,
@@ -249,10 +254,14 @@ Unit rate_unit(Metric metric, double largest) {
   return {info_of(metric).unit, 1};
 }
 
+bool is_share(Metric metric) {
+  return metric == Metric::reached_share || metric == Metric::of_line || metric == Metric::of_bound;
+}
+
 std::string metric_text(Metric metric, double value) {
   if (metric == Metric::lost || metric == Metric::backlog || metric == Metric::unsent)
     return fmt::format("{:.0f}", value);
-  if (metric == Metric::reached_share) return fmt::format("{:.1f} %", value * 100);
+  if (is_share(metric)) return fmt::format("{:.1f} %", value * 100);
   const Unit unit = is_time(metric) ? time_unit(value) : rate_unit(metric, value);
   const std::array scaled{value / unit.size};
   return fmt::format("{} {}", fixed(scaled[0], decimals_for(scaled)), unit.name);

@@ -59,6 +59,8 @@ enum class Metric : std::size_t {
   mib_per_s,
   mmsg_per_s,
   lost,
+  of_line,
+  of_bound,
   offered,
   reached,
   reached_share,
@@ -120,6 +122,9 @@ std::span<const MetricInfo> load_metrics();
 std::span<const MetricInfo> sweep_metrics();
 
 bool is_time(Metric metric);
+
+/// Of a whole that is 1.
+bool is_share(Metric metric);
 
 /// A time of the row's `latency`: such a number has a half round trip, too.
 bool is_latency(const MetricInfo& info);

@@ -141,7 +141,7 @@ class Help(unittest.TestCase):
             self.assertIn(f"Usage: rdmameter {words[0]}", result.stdout)
 
     def test_goes_to_stdout_with_status_0_for_every_subcommand(self):
-        for words in ([], ["run"], ["serve"], ["devices"], ["doctor"], ["show"], ["compare"], ["ab"], ["ci"], ["merge"],
+        for words in ([], ["run"], ["serve"], ["devices"], ["doctor"], ["check"], ["show"], ["compare"], ["ab"], ["ci"], ["merge"],
                       ["topo"], ["report"], ["export"], ["perftest"], ["generate"]):
             for flag in ("--help", "-h"):
                 result = run(*words, flag)

@@ -13,7 +13,7 @@ import tempfile
 import unittest
 
 PROGRAM = None
-COMMANDS = ("devices", "doctor", "serve", "run", "topo", "show", "compare", "ab", "ci", "merge", "report", "history", "export",
+COMMANDS = ("devices", "doctor", "check", "serve", "run", "topo", "show", "compare", "ab", "ci", "merge", "report", "history", "export",
             "perftest", "generate")
 # What each shell offers for the last of the words.
 OFFERED = {

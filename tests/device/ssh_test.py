@@ -174,6 +174,13 @@ class Ssh(rdmameter.Test):
             self.assertNotIn("error_message", row)
         self.assert_all_ended()
 
+    @rdmameter.on(rdmameter.SOFTWARE)
+    def test_a_check_examines_that_machine_and_measures_with_it(self):
+        done = rdmameter.Started([rdmameter.program, "check", *self.arguments("--time", "4.4")], rdmameter.environment()).end(120)
+        self.assertEqual(done.status, rdmameter.PASS, done)
+        self.assertRegex(done.stdout, r"(?m)^soft0 +well$")
+        self.assert_all_ended()
+
     def test_its_token_is_not_that_of_the_environment(self):
         self.run_program(*self.arguments(*SHORT), token=TOKEN)
 

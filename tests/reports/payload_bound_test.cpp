@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include "core/result/row_json.h"
 #include "reports/summary/line_rate.h"
+#include "reports/summary/metric.h"
 #include "tests/reports/samples.h"
 
 namespace rdmameter {
@@ -72,6 +74,27 @@ TEST(PayloadBound, IsNotedForBothEnds) {
   row = row_of(64);
   PayloadBounds{context_of(device("dev0", 100), iwarp)}.note(row);
   EXPECT_TRUE(row.extra.at("bound_gbps").at("responder").is_null());
+}
+
+TEST(PayloadBound, AndTheLineHaveTheShareThatARowHasReached) {
+  const PayloadBounds bounds{context_of(device("dev0", 100), device("dev1", 25))};
+  Row row = row_of(4096);
+  row.bandwidth = {.messages = 1, .bytes = 4096, .window_ns = 4096 * 8 / 20};  // 20 Gb/s
+  bounds.note(row);
+  const double gbps = bandwidth_gbps(*row.bandwidth), bound = 25.0 * 4096 / (4096 + 82);
+  EXPECT_DOUBLE_EQ(*bound_of(row), bound);
+  EXPECT_DOUBLE_EQ(*share_of_bound(row), gbps / bound);
+  EXPECT_DOUBLE_EQ(*share_of_line(row), gbps / 25);
+  row.case_object["bidirectional"] = true;
+  EXPECT_DOUBLE_EQ(*share_of_bound(row), gbps / bound / 2);
+  EXPECT_DOUBLE_EQ(*info_of(Metric::of_bound).value(row), gbps / bound / 2);
+  EXPECT_EQ(share_of_bound(row_of(4096)), std::nullopt);
+  EXPECT_EQ(share_of_line(row_of(4096)), std::nullopt);
+  ordered_json silent = device("dev0", 100), other = device("dev1", 100);
+  silent["rate_gbps"] = other["rate_gbps"] = nullptr;
+  row = row_of(4096);
+  PayloadBounds{context_of(silent, other)}.note(row);
+  EXPECT_FALSE(row.extra.contains("line_gbps"));
 }
 
 TEST(PayloadBound, IsNotTheSlotsWhereThePayloadStaysInTheDevice) {

@@ -77,7 +77,10 @@ TEST(DeviceSlot, ReadsDriverNodeAndLink) {
                           {"driver_version", "24.10-1.1.4"},
                           {"numa_node", 1},
                           {"pcie_speed", "16.0 GT/s PCIe"},
-                          {"pcie_width", 16}}));
+                          {"pcie_width", 16},
+                          {"virtual_function", false}}));
+  tree.link(slot / "physfn", "../0000:1a:00.0");
+  EXPECT_EQ(device_slot_json("mlx5_0", tree.root())["virtual_function"], true);
 }
 
 TEST(DeviceSlot, OfRxeHasADriverAndNoSlot) {
@@ -87,7 +90,8 @@ TEST(DeviceSlot, OfRxeHasADriverAndNoSlot) {
                                                                  {"driver_version", nullptr},
                                                                  {"numa_node", nullptr},
                                                                  {"pcie_speed", nullptr},
-                                                                 {"pcie_width", nullptr}}));
+                                                                 {"pcie_width", nullptr},
+                                                                 {"virtual_function", nullptr}}));
 }
 
 TEST(DeviceSlot, WithoutANodeIsNullAndNotMinusOne) {

@@ -38,6 +38,8 @@ TEST(Gate, IsReadWithItsUnit) {
   EXPECT_EQ(gate.limit, 3000);
   EXPECT_EQ(read_gate("* latency.p99.9 < 1.5 ms").limit, 1.5e6);
   EXPECT_EQ(read_gate("*_bw/* bandwidth.gbps >= 90").limit, 90);
+  EXPECT_EQ(read_gate("* of_bound >= 90%").limit, 0.9);
+  EXPECT_EQ(read_gate("* of_line >= 0.9").metric, Metric::of_line);
   EXPECT_EQ(read_gate("*_load/* load.service.p99 <= 5us").metric, Metric::service_p99);
   EXPECT_EQ(read_gate("*_load/* load.reached_share >= 0.99").metric, Metric::reached_share);
 }
@@ -47,6 +49,8 @@ TEST(Gate, ThatIsNoneSaysWhatItTakes) {
   EXPECT_THAT(gate_refusal("* latency.p98 <= 3us"), HasSubstr("latency.p99.9"));
   EXPECT_THAT(gate_refusal("* latency.p99 == 3us"), HasSubstr("none of < <= > >="));
   EXPECT_THAT(gate_refusal("* latency.p99 <= 3"), HasSubstr("ns, us, ms or s"));
+  EXPECT_THAT(gate_refusal("* of_bound >= 90x"), HasSubstr("or one with %"));
+  EXPECT_THAT(gate_refusal("* bandwidth.gbps >= 90%"), HasSubstr("no limit"));
   EXPECT_THAT(gate_refusal("* latency.p99 <= -3us"), HasSubstr("no limit"));
   EXPECT_THAT(gate_refusal("* latency.p99 <= nanus"), HasSubstr("no limit"));
   EXPECT_THAT(gate_refusal("* bandwidth.gbps >= 90us"), HasSubstr("no limit"));

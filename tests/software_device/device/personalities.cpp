@@ -77,6 +77,7 @@ constexpr Personality mlx5_virtual_function() {
   made.name = "mlx5-ib-vf";
   made.grh_required = true;
   made.pkeys = {0x8001, 0xffff};
+  made.virtual_function = true;
   made.ece_refused = 4;             // fewer than the physical function's
   made.port_speed_100_mbps = 1000;  // limited to half of the port's
   return made;

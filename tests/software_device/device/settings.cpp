@@ -20,6 +20,38 @@ std::string session_name() {
   return name.empty() ? "default" : name;
 }
 
+/// Texts of settings stay as long as the process.
+std::string_view kept(std::string text) {
+  static auto* const all = new std::list<std::string>;
+  return all->emplace_back(std::move(text));
+}
+
+ibv_mtu mtu_of(const Word& word, const std::string& bytes) {
+  for (int code = IBV_MTU_256; code <= IBV_MTU_4096; ++code)
+    if (bytes == std::to_string(128 << code)) return static_cast<ibv_mtu>(code);
+  reject(word, "256, 512, 1024, 2048 or 4096 behind mtu:");
+}
+
+/// "rate:10", "slot:2.5x4", "mtu:1024". @return  false: it is nothing of a port's link
+bool set_of_link(Personality& says, const Word& word) {
+  const std::size_t colon = word.value.find(':');
+  if (colon == word.value.npos) return false;
+  const std::string what = word.value.substr(0, colon), value = word.value.substr(colon + 1);
+  if (what == "rate") {
+    says.sysfs_rate = kept(value + " Gb/sec (4X EDR)");
+  } else if (what == "slot") {
+    const std::size_t lanes = value.find('x');
+    if (lanes == value.npos) return false;
+    says.pcie_speed = kept(value.substr(0, lanes) + " GT/s PCIe");
+    says.pcie_width = kept(value.substr(lanes + 1));
+  } else if (what == "mtu") {
+    says.active_mtu = mtu_of(word, value);
+  } else {
+    return false;
+  }
+  return true;
+}
+
 /// One name is both devices', two are soft0's and soft1's.
 std::array<Personality, kDevices> personalities() {
   std::array<Personality, kDevices> made;
@@ -42,8 +74,11 @@ std::array<Personality, kDevices> personalities() {
     else if (word.value == "no-open")
       says.opens = false;
     else
-      known = false;
-    if (!known) reject(word, "soft0 or soft1, =, and DOWN, no-gid or no-open; as in soft1=DOWN");
+      known = known && set_of_link(says, word);
+    if (!known)
+      reject(word,
+             "soft0 or soft1, =, and DOWN, no-gid, no-open, or of its link rate:10 [Gb/s], "
+             "slot:2.5x4 [GT/s, lanes], mtu:1024; as in soft1=DOWN");
   }
   return made;
 }

@@ -59,10 +59,13 @@ extern "C" {
 
 ssize_t readlink(const char* path, char* into, std::size_t room) {
   for (std::uint32_t device = 0; device < kDevices; ++device) {
-    const std::string link = "/sys/class/infiniband/" + settings().names[device] + "/device/driver";
-    if (path != link || personality(device).driver.empty()) continue;
-    const std::string target =
-        "../../../bus/pci/drivers/" + std::string(personality(device).driver);
+    const std::string slot = "/sys/class/infiniband/" + settings().names[device] + "/device/";
+    const Personality& says = personality(device);
+    std::string target;
+    if (path == slot + "driver" && !says.driver.empty())
+      target = "../../../bus/pci/drivers/" + std::string(says.driver);
+    if (path == slot + "physfn" && says.virtual_function) target = "../0000:00:00.0";
+    if (target.empty()) continue;
     const std::size_t length = std::min(room, target.size());
     std::memcpy(into, target.data(), length);
     return static_cast<ssize_t>(length);

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/check/check_facts.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <cstdlib>
+
+#include "reports/stats/sample.h"
+#include "reports/summary/line_rate.h"
+#include "reports/summary/metric.h"
+
+namespace rdmameter {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::array kModel{"vendor_id", "vendor_part_id", "driver", "link_layer"};
+
+const Json& device_at(const CheckSubject& subject, const char* end) {
+  return fact_at(subject.context, fmt::format("/rdmameter/{}/device", end));
+}
+
+bool of_one_model(const Json& one, const Json& other) {
+  return one.is_object() && std::ranges::all_of(kModel, [&](const char* key) {
+           return fact_at(one, key) == fact_at(other, key);
+         });
+}
+
+/// Is a device named, as a word, alone or with a port behind it ("mlx5_1/1", not "mlx5_10")?
+bool names(const std::string& text, const std::string& device) {
+  const auto in_name = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) || c == '_';
+  };
+  for (std::size_t at = text.find(device); at != text.npos; at = text.find(device, at + 1)) {
+    const std::size_t end = at + device.size();
+    if ((at == 0 || !in_name(text[at - 1])) && (end == text.size() || !in_name(text[end])))
+      return true;
+  }
+  return false;
+}
+
+CheckedDevice device_of(const CheckSubject& subject, std::size_t index, bool is_peer) {
+  const char* const end = is_peer ? "responder" : "initiator";
+  return {.subject = index,
+          .host = text_at(subject.context, fmt::format("/rdmameter/{}/hostname", end)),
+          .facts = device_at(subject, end),
+          .findings = is_peer ? subject.peer_findings : subject.findings,
+          .is_peer = is_peer};
+}
+
+/// The others' median, if the row's number is beyond its limit.
+std::optional<double> worse_than(const Row& row, std::span<const Row* const> others,
+                                 Metric metric) {
+  const MetricInfo& info = info_of(metric);
+  const auto own = info.value(row);
+  std::vector<double> values;
+  for (const Row* other : others)
+    if (const auto value = other->status == Row::Status::ok ? info.value(*other) : std::nullopt)
+      values.push_back(*value);
+  if (!own || values.empty()) return std::nullopt;
+  const double usual = median(values);
+  const bool worse =
+      info.higher_is_better ? *own < kLeastOfOthers * usual : *own > kMostOfLatency * usual;
+  return worse ? std::optional(usual) : std::nullopt;
+}
+
+}  // namespace
+
+std::string CheckedDevice::at_end() const {
+  return is_peer ? fmt::format("the peer's {}: ", text_at(facts, "name")) : "";
+}
+
+std::vector<CheckedDevice> checked_devices(std::span<const CheckSubject> subjects) {
+  std::vector<CheckedDevice> devices;
+  for (const bool is_peer : {false, true})
+    for (std::size_t i = 0; i < subjects.size(); ++i) {
+      CheckedDevice device = device_of(subjects[i], i, is_peer);
+      if (device.facts.is_object() && std::ranges::none_of(devices, [&](const CheckedDevice& one) {
+            return one.host == device.host &&
+                   text_at(one.facts, "name") == text_at(device.facts, "name");
+          }))
+        devices.push_back(std::move(device));
+    }
+  return devices;
+}
+
+bool are_siblings(const CheckedDevice& one, const CheckedDevice& other) {
+  return of_one_model(one.facts, other.facts);
+}
+
+bool are_siblings(const CheckSubject& one, const CheckSubject& other) {
+  return !is_in_software(one) &&
+         of_one_model(device_at(one, "initiator"), device_at(other, "initiator")) &&
+         of_one_model(device_at(one, "responder"), device_at(other, "responder")) &&
+         passes_links(one.context) == passes_links(other.context);
+}
+
+bool is_in_software(const CheckSubject& subject) {
+  constexpr std::array<std::string_view, 2> kDrivers{"rdma_rxe", "siw"};
+  const auto is_one = [&](const char* end) {
+    const Json& device = device_at(subject, end);
+    return std::ranges::find(kDrivers, text_at(device, "driver")) != kDrivers.end() ||
+           text_at(device, "netdev") == "lo";  // no adapter's addresses are there
+  };
+  return is_one("initiator") || is_one("responder");
+}
+
+std::string cause_of(const CheckedDevice& device, std::string_view check) {
+  if (!device.findings.is_array()) return "";
+  for (const Json& finding : device.findings)
+    if (text_at(finding, "check") == check &&
+        names(text_at(finding, "cause"), text_at(device.facts, "name")))
+      return text_at(finding, "cause");
+  return "";
+}
+
+std::string why_no_bound(const CheckSubject& subject) {
+  if (!passes_links(subject.context)) return "messages pass no link";
+  for (const bool is_peer : {false, true}) {
+    const CheckedDevice device = device_of(subject, 0, is_peer);
+    const std::string who = is_peer ? "the peer's " + text_at(device.facts, "name") : "the device";
+    if (fact_at(device.facts, "virtual_function") == true)
+      return who + " is a virtual function, which shares its link";
+    if (!cause_of(device, "bond").empty()) return who + " is a bond";
+    if (!payload_limits(device.facts).line_gbps)
+      return is_peer ? "the rate of the peer's link is not known"
+                     : "the rate of the link is not known";
+    if (!payload_limits(device.facts).header_bytes) return "the headers of packets are not known";
+  }
+  return "";
+}
+
+bool is_both_ways(const Row& row) {
+  return fact_at(row.case_object, "bidirectional") == true;
+}
+
+std::optional<double> direction_gbps(const Row& row, const char* direction) {
+  constexpr double kBitsPerByte = 8;
+  const Json& one = fact_at(row.extra, fmt::format("/directions/{}", direction));
+  const auto messages = number_at(one, "messages"), window_ns = number_at(one, "window_ns");
+  const auto size_bytes = number_at(row.case_object, "size_bytes");
+  if (!messages || !window_ns || !size_bytes || *window_ns <= 0) return std::nullopt;
+  return kBitsPerByte * *size_bytes * *messages / *window_ns;
+}
+
+std::optional<double> watched_number(const Row& row) {
+  if (row.status != Row::Status::ok) return std::nullopt;
+  const MetricInfo* const metric = watched_metric(row);
+  return metric == nullptr ? std::nullopt : metric->value(row);
+}
+
+std::string watched_text(const Row& row, double value) {
+  return metric_text(watched_metric(row)->metric, value);
+}
+
+std::optional<double> usual_of_better(const Row& row, std::span<const Row* const> others) {
+  if (!watched_number(row)) return std::nullopt;
+  const Metric watched = watched_metric(row)->metric;
+  const auto usual = worse_than(row, others, watched);
+  return is_time(watched) && !worse_than(row, others, Metric::min) ? std::nullopt : usual;
+}
+
+std::string slot_text(const Json& device) {
+  constexpr std::array kGenerations{2.5, 5.0, 8.0, 16.0, 32.0, 64.0};  // [GT/s]
+  const double speed = std::strtod(text_at(device, "pcie_speed").c_str(), nullptr);
+  const auto* const known = std::ranges::find(kGenerations, speed);
+  const double lanes = number_at(device, "pcie_width").value_or(0);
+  if (known == kGenerations.end()) return fmt::format("slot x{:g}, {:g} GT/s", lanes, speed);
+  return fmt::format("slot x{:g} Gen{}", lanes, known - kGenerations.begin() + 1);
+}
+
+}  // namespace rdmameter

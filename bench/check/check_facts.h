@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a check knows of its devices, and the numbers of its rows.
+#pragma once
+
+#include <cstddef>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "bench/check/judge.h"
+#include "core/result/row.h"
+#include "reports/summary/facts.h"
+
+namespace rdmameter {
+
+/// One of the two devices of a subject.
+struct CheckedDevice {
+  std::size_t subject;  ///< the first one that it is part of
+  std::string host;
+  nlohmann::ordered_json facts;     ///< `device` of its environment
+  nlohmann::ordered_json findings;  ///< of its machine
+  bool is_peer;
+
+  std::string at_end() const;  ///< "the peer's mlx5_0: " of a peer; empty: of the subject's own
+};
+
+/// Each device once, however many subjects it is part of.
+std::vector<CheckedDevice> checked_devices(std::span<const CheckSubject> subjects);
+
+/// Of one model: their links and MTUs can be compared.
+bool are_siblings(const CheckedDevice& one, const CheckedDevice& other);
+/// Both ends are of one model each, not in software, and messages of both pass a link or of
+/// neither.
+bool are_siblings(const CheckSubject& one, const CheckSubject& other);
+
+/// Is an end's device in software: as fast as the CPU has time for it?
+bool is_in_software(const CheckSubject& subject);
+
+/// Of a check of `doctor`; empty: it found nothing at this device.
+std::string cause_of(const CheckedDevice& device, std::string_view check);
+
+/// Why a bandwidth cannot be held against what line and slot allow; empty: it can.
+std::string why_no_bound(const CheckSubject& subject);
+
+bool is_both_ways(const Row& row);
+
+/// Of a row both ways, one of them: "forward", "backward" [Gb/s]; nothing: it is not known.
+std::optional<double> direction_gbps(const Row& row, const char* direction);
+
+/// A bandwidth, or a median latency; nothing: it has none.
+std::optional<double> watched_number(const Row& row);
+std::string watched_text(const Row& row, double value);
+
+/// The others' median, if this row's number is far from it, to the worse: below kLeastOfOthers of a
+/// bandwidth; of a latency above kMostOfLatency, and so is the smallest sample: a machine that is
+/// busy has long medians. Nothing: it is not, or there are no numbers.
+std::optional<double> usual_of_better(const Row& row, std::span<const Row* const> others);
+
+/// "slot x4 Gen5", from a device of an environment.
+std::string slot_text(const nlohmann::ordered_json& device);
+
+}  // namespace rdmameter

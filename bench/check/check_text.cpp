@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/check/check_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <utility>
+
+#include "bench/check/check_facts.h"
+#include "reports/summary/line_rate.h"
+#include "reports/summary/metric.h"
+#include "reports/text/table.h"
+
+namespace rdmameter {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// Whose cause is a device's finding, or that no device is there, which measuring tells.
+constexpr std::array<std::string_view, 3> kToldOtherwise{"device", "slot_rate", "link"};
+
+std::string reasons_of(const CheckReport& report, std::size_t subject) {
+  std::string text;
+  for (const CheckFinding& finding : report.findings)
+    if (finding.subject == subject) text += (text.empty() ? "" : "; ") + finding.text;
+  return text;
+}
+
+bool is_measured(const CheckReport& report) {
+  return std::ranges::any_of(report.readings, [](const CheckReading& reading) {
+    return reading.row->status == Row::Status::ok;
+  });
+}
+
+bool is_measured(const CheckReport& report, std::size_t subject) {
+  return std::ranges::any_of(report.readings, [=](const CheckReading& reading) {
+    return reading.subject == subject && reading.row->status == Row::Status::ok;
+  });
+}
+
+std::string_view verdict_of(const CheckReport& report, std::size_t subject) {
+  bool found = false;
+  for (const CheckFinding& finding : report.findings) {
+    if (finding.subject != subject) continue;
+    if (finding.reason == CheckReason::failed) return "broken";
+    found = true;
+  }
+  if (found) return "degraded";
+  return is_measured(report, subject) ? "well" : "not measured";
+}
+
+/// "mlx5_0" or, if that is another one, "mlx5_0 - mlx5_1".
+std::string pair_name(const CheckSubject& subject) {
+  const std::string peer = text_at(subject.context, "/rdmameter/responder/device/name");
+  return peer.empty() || peer == subject.name ? subject.name
+                                              : fmt::format("{} - {}", subject.name, peer);
+}
+
+std::vector<std::string_view> labels_of(const CheckReport& report) {
+  std::vector<std::string_view> labels;
+  for (const CheckReading& reading : report.readings)
+    if (std::ranges::find(labels, reading.label) == labels.end()) labels.push_back(reading.label);
+  return labels;
+}
+
+const Row* row_of(const CheckReport& report, std::size_t subject, std::string_view label) {
+  for (const CheckReading& reading : report.readings)
+    if (reading.subject == subject && reading.label == label) return reading.row;
+  return nullptr;
+}
+
+constexpr double kNsPerUs = 1e3;
+constexpr int kDecimals = 2;
+
+std::string number_cell(const Row* row) {
+  const auto value = row == nullptr ? std::nullopt : watched_number(*row);
+  if (!value) return kUnknown;
+  return three_digits(row->bandwidth ? *value : *value / kNsPerUs, kDecimals);
+}
+
+/// The numbers of one test: "write both ways" has a head and a qualifier.
+Table::Column column_of(const CheckReport& report, std::string_view label) {
+  const std::size_t space = std::min(label.find(' '), label.size());
+  Table::Column column{.head = std::string(label.substr(0, space)),
+                       .unit = label.ends_with("_lat") ? "µs" : "Gb/s",
+                       .qualifier = std::string(label.substr(std::min(space + 1, label.size())))};
+  for (std::size_t subject = 0; subject < report.subjects.size(); ++subject)
+    column.cells.emplace_back(number_cell(row_of(report, subject, label)));
+  return column;
+}
+
+std::string numbers_text(const CheckReport& report, const TextStyle& style) {
+  Table table{.key_columns = 1};
+  table.columns.push_back({.head = "device", .is_text = true});
+  for (const CheckSubject& subject : report.subjects)
+    table.columns.front().cells.emplace_back(pair_name(subject));
+  for (const std::string_view label : labels_of(report))
+    table.columns.push_back(column_of(report, label));
+  return render(table, style);
+}
+
+std::string remedies_text(const CheckReport& report, std::size_t width) {
+  std::string text;
+  std::vector<std::pair<std::size_t, CheckReason>> told;
+  for (const CheckFinding& finding : report.findings) {
+    const std::pair one{finding.subject, finding.reason};
+    if (std::ranges::find(told, one) != told.end()) continue;
+    told.push_back(one);
+    text += wrap(fmt::format("  {}: ", report.subjects[finding.subject].name),
+                 remedy_of(finding.reason), width);
+  }
+  for (const Json& problem : machine_findings(report.subjects, "problem"))
+    text += wrap("  ", text_at(problem, "remedy"), width);
+  return text.empty() ? text : "\nwhat to do:\n" + text;
+}
+
+void add_findings(std::vector<Json>& found, const Json& findings, std::string_view where,
+                  std::string_view weight) {
+  if (!findings.is_array()) return;
+  for (Json finding : findings) {
+    if (text_at(finding, "weight") != weight ||
+        std::ranges::find(kToldOtherwise, text_at(finding, "check")) != kToldOtherwise.end())
+      continue;
+    finding["cause"] =
+        fmt::format("{}{}: {}", where, text_at(finding, "check"), text_at(finding, "cause"));
+    found.push_back(std::move(finding));
+  }
+}
+
+}  // namespace
+
+std::vector<Json> machine_findings(std::span<const CheckSubject> subjects,
+                                   std::string_view weight) {
+  std::vector<Json> found;
+  if (subjects.empty()) return found;
+  const CheckSubject& any = subjects.front();  // of one machine, as all are
+  const bool two = any.peer_findings.is_array();
+  add_findings(found, any.findings, two ? "here: " : "", weight);
+  add_findings(found, any.peer_findings, "the peer: ", weight);
+  return found;
+}
+
+bool is_well(const CheckReport& report) {
+  return report.findings.empty() && machine_findings(report.subjects, "problem").empty();
+}
+
+std::string check_line(const CheckReport& report, bool reasons) {
+  std::string bad;
+  std::string_view verdict = !is_well(report)      ? "degraded"
+                             : is_measured(report) ? "well"
+                                                   : "not measured";
+  for (std::size_t i = 0; i < report.subjects.size(); ++i) {
+    const std::string why = reasons_of(report, i);
+    if (why.empty()) continue;
+    if (verdict_of(report, i) == "broken") verdict = "broken";
+    bad += fmt::format("{}{}{}",
+                       bad.empty() ? ": "
+                       : reasons   ? "; "
+                                   : ", ",
+                       report.subjects[i].name, reasons ? ": " + why : "");
+  }
+  for (const Json& problem : machine_findings(report.subjects, "problem"))
+    bad += fmt::format("{}{}", bad.empty() ? ": " : "; ",
+                       text_at(problem, reasons ? "cause" : "check"));
+  return fmt::format("{}{} ({}, {:.0f} s)", verdict, bad,
+                     count_text(report.subjects.size(), "device"), report.elapsed_s);
+}
+
+std::string check_text(const CheckReport& report, const TextStyle& style) {
+  std::size_t names = 0;
+  for (const CheckSubject& subject : report.subjects)
+    names = std::max(names, text_width(pair_name(subject)));
+  std::string text;
+  for (std::size_t i = 0; i < report.subjects.size(); ++i) {
+    const std::string why = reasons_of(report, i);
+    text += wrap(pad_right(pair_name(report.subjects[i]), names) + "  ",
+                 fmt::format("{}{}{}", verdict_of(report, i), why.empty() ? "" : ": ", why),
+                 style.width);
+  }
+  text += "\n" + numbers_text(report, style) + "\n";
+  for (const char* weight : {"problem", "warning"})
+    for (const Json& finding : machine_findings(report.subjects, weight))
+      text += wrap(fmt::format("{}: ", weight), text_at(finding, "cause"), style.width);
+  for (const std::string& warning : loss_warnings(report.subjects, report.readings))
+    text += wrap("warning: ", warning, style.width);
+  for (const std::string& note : report.notes) {
+    const std::size_t colon = note.find(": ") + 2;
+    text += wrap(note.substr(0, colon), note.substr(colon), style.width);
+  }
+  text += remedies_text(report, style.width);
+  return printable_lines(text) + "\n" + check_line(report, false) + "\n";
+}
+
+}  // namespace rdmameter

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a check has found, for people: one screen, or one line.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "bench/check/judge.h"
+#include "reports/text/text.h"
+
+namespace rdmameter {
+
+struct CheckReport {
+  std::span<const CheckSubject> subjects;
+  std::span<const CheckReading> readings;
+  std::vector<CheckFinding> findings;
+  std::vector<std::string> notes;  ///< "not judged: ...", "left out: ..."
+  double elapsed_s = 0;
+};
+
+/// What `doctor` has found that a device's own verdict does not tell: of this machine, of the peer,
+/// and of both. Those of this weight alone, each with its `cause` beginning with the machine.
+std::vector<nlohmann::ordered_json> machine_findings(std::span<const CheckSubject> subjects,
+                                                     std::string_view weight);
+
+/// Is anything degraded or broken?
+bool is_well(const CheckReport& report);
+
+/// "degraded: mlx5_1 (8 devices, 52 s)", or with reasons.
+std::string check_line(const CheckReport& report, bool reasons);
+
+/// A line for each device, the numbers, what was not judged, what to do, and the line of all.
+std::string check_text(const CheckReport& report, const TextStyle& style);
+
+}  // namespace rdmameter

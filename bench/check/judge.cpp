@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/check/judge.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <cmath>
+#include <functional>
+#include <optional>
+#include <utility>
+
+#include "bench/check/check_facts.h"
+#include "core/result/row_json.h"
+#include "reports/figures/stalls.h"
+#include "reports/stats/sample.h"
+#include "reports/summary/line_rate.h"
+#include "reports/summary/metric.h"
+
+namespace rdmameter {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+class CheckJudge {
+ public:
+  CheckJudge(std::span<const CheckSubject> subjects, std::span<const CheckReading> readings)
+      : subjects_(subjects), readings_(readings), devices_(checked_devices(subjects)) {}
+
+  std::vector<CheckFinding> judge(std::span<const Row> expected) {
+    judge_devices();
+    for (const CheckReading& reading : readings_) judge_failure(reading);
+    for (const CheckReading& reading : readings_) judge_directions(reading);
+    for (const CheckReading& reading : readings_) judge_bound(reading);
+    for (const CheckReading& reading : readings_) judge_by_siblings(reading);
+    for (const CheckReading& reading : readings_) judge_by_expected(reading, expected);
+    std::ranges::stable_sort(findings_, {}, &CheckFinding::subject);
+    return std::move(findings_);
+  }
+
+ private:
+  void judge_devices();
+  void judge_fact(const CheckedDevice& device, CheckReason reason, std::string_view key,
+                  const std::function<std::string(double, double)>& text);
+  void judge_failure(const CheckReading& reading);
+  void judge_directions(const CheckReading& reading);
+  void judge_bound(const CheckReading& reading);
+  void judge_by(CheckReason reason, const CheckReading& reading, std::span<const Row* const> others,
+                std::string_view relation);
+  void judge_by_siblings(const CheckReading& reading);
+  void judge_by_expected(const CheckReading& reading, std::span<const Row> expected);
+  void find(std::size_t subject, CheckReason reason, std::string_view test, std::string text);
+  bool has(std::size_t subject, auto is_one) const {
+    return std::ranges::any_of(findings_, [&](const CheckFinding& finding) {
+      return finding.subject == subject && is_one(finding);
+    });
+  }
+  bool has(std::size_t subject, CheckReason reason) const {
+    return has(subject, [=](const CheckFinding& finding) { return finding.reason == reason; });
+  }
+  /// Is it known already why this number is worse than others, or that it is?
+  bool has_reason_for(const CheckReading& reading) const {
+    return has(reading.subject, [&](const CheckFinding& finding) {
+      const bool of_rates =
+          finding.reason == CheckReason::direction || finding.reason == CheckReason::bound;
+      return finding.test.empty() || finding.test == reading.label ||
+             (of_rates && reading.row->bandwidth);
+    });
+  }
+
+  std::span<const CheckSubject> subjects_;
+  std::span<const CheckReading> readings_;
+  std::vector<CheckedDevice> devices_;
+  std::vector<CheckFinding> findings_;
+};
+
+void CheckJudge::find(std::size_t subject, CheckReason reason, std::string_view test,
+                      std::string text) {
+  CheckFinding finding{subject, reason, test, std::move(text)};
+  if (std::ranges::none_of(findings_, [&](const auto& one) { return one.same_as(finding); }))
+    findings_.push_back(std::move(finding));
+}
+
+/// A number of a device that is less than its siblings' median.
+void CheckJudge::judge_fact(const CheckedDevice& device, CheckReason reason, std::string_view key,
+                            const std::function<std::string(double, double)>& text) {
+  const auto own = number_at(device.facts, key);
+  std::vector<double> others;
+  for (const CheckedDevice& other : devices_)
+    if (&other != &device && are_siblings(device, other))
+      if (const auto value = number_at(other.facts, key)) others.push_back(*value);
+  if (own && !others.empty() && *own < kLeastOfOthers * median(others))
+    find(device.subject, reason, "", device.at_end() + text(*own, median(others)));
+}
+
+void CheckJudge::judge_devices() {
+  for (const CheckedDevice& device : devices_) {
+    const PayloadLimits limits = payload_limits(device.facts);
+    if (limits.slot_gbps && limits.line_gbps && *limits.slot_gbps < *limits.line_gbps)
+      find(device.subject, CheckReason::slot, "",
+           fmt::format("{}{} carries {:.0f} Gb/s of the line's {:.0f}", device.at_end(),
+                       slot_text(device.facts), *limits.slot_gbps, *limits.line_gbps));
+    if (const std::string cause = cause_of(device, "link"); !cause.empty())
+      find(device.subject, CheckReason::link, "", device.at_end() + cause);
+    judge_fact(device, CheckReason::link, "rate_gbps", [](double own, double others) {
+      return fmt::format("the link has {:g} Gb/s, those of its kind {:g}", own, others);
+    });
+    judge_fact(device, CheckReason::mtu, "active_mtu_bytes", [](double own, double others) {
+      return fmt::format("packets carry {:g} B, those of its kind {:g}", own, others);
+    });
+  }
+}
+
+void CheckJudge::judge_failure(const CheckReading& reading) {
+  if (reading.row->status == Row::Status::error)
+    find(reading.subject, CheckReason::failed, reading.label,
+         fmt::format("{} failed: {}", reading.label, reading.row->message));
+}
+
+/// Within one device both ways share more than a link.
+void CheckJudge::judge_directions(const CheckReading& reading) {
+  if (!passes_links(subjects_[reading.subject].context)) return;
+  const auto out = direction_gbps(*reading.row, "forward");
+  const auto in = direction_gbps(*reading.row, "backward");
+  if (!out || !in || std::min(*out, *in) >= kLeastOfWay * std::max(*out, *in) ||
+      has(reading.subject, CheckReason::direction))
+    return;
+  find(reading.subject, CheckReason::direction, reading.label,
+       fmt::format("{}: {} sent, {} received", reading.label, metric_text(Metric::gbps, *out),
+                   metric_text(Metric::gbps, *in)));
+}
+
+/// Both ways at once may be more than a slot or an adapter can: that is judged by siblings.
+void CheckJudge::judge_bound(const CheckReading& reading) {
+  const auto share = is_both_ways(*reading.row) ? std::nullopt : share_of_bound(*reading.row);
+  if (!share || *share >= kLeastOfBound || !why_no_bound(subjects_[reading.subject]).empty() ||
+      has(reading.subject, CheckReason::direction))
+    return;
+  find(reading.subject, CheckReason::bound, reading.label,
+       fmt::format("{}: {} is {:.0f} % of the {} that line and slot allow", reading.label,
+                   metric_text(Metric::gbps, bandwidth_gbps(*reading.row->bandwidth)), 100 * *share,
+                   metric_text(Metric::gbps, *bound_of(*reading.row))));
+}
+
+void CheckJudge::judge_by(CheckReason reason, const CheckReading& reading,
+                          std::span<const Row* const> others, std::string_view relation) {
+  if (has_reason_for(reading)) return;
+  const auto usual = usual_of_better(*reading.row, others);
+  if (!usual) return;
+  find(reading.subject, reason, reading.label,
+       fmt::format("{}: {}, {} {}", reading.label,
+                   watched_text(*reading.row, *watched_number(*reading.row)), relation,
+                   watched_text(*reading.row, *usual)));
+}
+
+void CheckJudge::judge_by_siblings(const CheckReading& reading) {
+  std::vector<const Row*> others;
+  for (const CheckReading& other : readings_)
+    if (other.subject != reading.subject && other.label == reading.label &&
+        are_siblings(subjects_[reading.subject], subjects_[other.subject]))
+      others.push_back(other.row);
+  judge_by(CheckReason::siblings, reading, others, "its siblings have");
+}
+
+void CheckJudge::judge_by_expected(const CheckReading& reading, std::span<const Row> expected) {
+  std::vector<const Row*> before;
+  for (const Row& row : expected)
+    if (row.name == reading.row->name) before.push_back(&row);
+  judge_by(CheckReason::expected, reading, before, "expected");
+}
+
+/// Packets that an end has sent by this row, as far as its payload tells.
+double packets_of(const Row& row) {
+  const double mtu = number_at(row.case_object, "mtu_bytes").value_or(4096);
+  const double size = number_at(row.case_object, "size_bytes").value_or(0);
+  const double messages = row.bandwidth ? static_cast<double>(row.bandwidth->traffic_messages)
+                                        : static_cast<double>(row.iterations);
+  return messages * std::max(1.0, std::ceil(size / mtu));
+}
+
+void add_name(std::vector<std::pair<std::string, std::string>>& lists, const std::string& reason,
+              const std::string& name) {
+  const auto same = std::ranges::find(lists, reason, &std::pair<std::string, std::string>::first);
+  if (same == lists.end())
+    lists.emplace_back(reason, name);
+  else
+    same->second += ", " + name;
+}
+
+bool is_loss(const std::string& counter) {
+  const LossCounterInfo* const known = find_loss_counter(counter);
+  return known != nullptr && known->event != LossEvent::other;
+}
+
+}  // namespace
+
+std::string_view remedy_of(CheckReason reason) {
+  constexpr std::array<std::string_view, kCheckReasons> kRemedies{
+      "rdmameter doctor at both ends, and the same test by rdmameter run",
+      "use a slot with all lanes of the adapter's generation, or seat the adapter anew",
+      "clean, seat or replace the cable; look at the switch port's speed, and at link_downed",
+      "the same MTU at both ends and at each switch (ip link set NETDEV mtu N)",
+      "look at the cable, and at both switch ports' errors and flow control, in that direction",
+      "look at what rdmameter doctor warns of at both ends (IOMMU, NUMA, clocks of CPUs), at the "
+      "slot's read requests (lspci -vv), and at other traffic on the way",
+      "compare slot, cable, switch port, firmware and settings with those of a sibling",
+      "rdmameter compare shows what has changed since then"};
+  return kRemedies[static_cast<std::size_t>(reason)];
+}
+
+std::vector<CheckFinding> judge_check(std::span<const CheckSubject> subjects,
+                                      std::span<const CheckReading> readings,
+                                      std::span<const Row> expected) {
+  return CheckJudge(subjects, readings).judge(expected);
+}
+
+std::vector<CheckFinding> confirmed(std::span<const CheckFinding> first,
+                                    std::vector<CheckFinding> second) {
+  std::erase_if(second, [&](const CheckFinding& finding) {
+    return std::ranges::none_of(first, [&](const auto& one) { return one.same_as(finding); });
+  });
+  return second;
+}
+
+std::vector<std::string> not_judged(std::span<const CheckSubject> subjects,
+                                    std::span<const CheckReading> readings) {
+  std::vector<std::pair<std::string, std::string>> why;  // and of which devices
+  for (const CheckSubject& subject : subjects) {
+    if (const std::string reason = why_no_bound(subject); !reason.empty())
+      add_name(why, "by what line and slot allow, because " + reason, subject.name);
+    if (is_in_software(subject))
+      add_name(why, "by siblings, because a device in software is as fast as the CPU",
+               subject.name);
+    else if (std::ranges::none_of(subjects, [&](const CheckSubject& other) {
+               return &other != &subject && are_siblings(subject, other);
+             }))
+      add_name(why, "by siblings, because no other device of its kind is measured", subject.name);
+  }
+  for (const CheckReading& reading : readings)
+    if (reading.row->status == Row::Status::skipped)
+      add_name(
+          why,
+          fmt::format("of {}, because {}", subjects[reading.subject].name, reading.row->message),
+          std::string(reading.label));
+  std::vector<std::string> texts;
+  for (const auto& [reason, names] : why) texts.push_back(fmt::format("{} {}", names, reason));
+  return texts;
+}
+
+std::vector<std::string> loss_warnings(std::span<const CheckSubject> subjects,
+                                       std::span<const CheckReading> readings) {
+  std::vector<std::string> texts;
+  for (std::size_t subject = 0; subject < subjects.size(); ++subject) {
+    double packets = 0, events = 0;
+    std::string names;
+    for (const CheckReading& reading : readings) {
+      if (reading.subject != subject) continue;
+      packets += packets_of(*reading.row);
+      for (const char* end : {"initiator", "responder"})
+        for (const auto& [name, count] : fact_at(reading.row->device_counters, end).items())
+          if (is_loss(name) && count.is_number()) {
+            events += count.get<double>();
+            if (names.find(name) == names.npos) names += (names.empty() ? "" : ", ") + name;
+          }
+    }
+    if (packets > 0 && events > kMostLost * packets)
+      texts.push_back(
+          fmt::format("{}: {:.0f} of {:.3g} packets were lost or late, by the counters "
+                      "of its port, which count others' traffic, too: {}",
+                      subjects[subject].name, events, packets, names));
+  }
+  return texts;
+}
+
+}  // namespace rdmameter

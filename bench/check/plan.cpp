@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/check/plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "bench/cases/axis_list.h"
+
+namespace rdmameter {
+namespace {
+
+/// All devices of a machine together would be a row here, of cases that belong to all pairs.
+constexpr std::array kCheckTests{
+    CheckTest{"write", "write_bw"},
+    CheckTest{"write both ways", "write_bw", true},
+    CheckTest{"read", "read_bw"},
+    CheckTest{"write_lat", "write_lat"},
+    CheckTest{"send_lat", "send_lat"},
+    CheckTest{"read both ways", "read_bw", true},
+    CheckTest{"write from the GPU", "write_bw", false, true},
+};
+
+class ChosenAxes {
+ public:
+  void set(std::string_view option, const std::string& value) {
+    const Axis* const axis = find_axis(option);
+    given_.push_back({axis, read_axis_list(*axis, value)});
+  }
+  PlannedCase plan(const Test& test) const {
+    const Test* const tests[] = {&test};
+    return plan_cases(tests, given_).front();
+  }
+
+ private:
+  std::vector<GivenAxis> given_;
+};
+
+/// Its name has no duration, so that checks of other lengths have the same cases. What is under way
+/// at once fills any link, and takes no second on a slow one.
+PlannedCase planned_case(const CheckTest& test, const CheckedEnds& ends, double test_s) {
+  const Test& known = *std::ranges::find(catalog(), test.catalog, &Test::name);
+  ChosenAxes axes;
+  const bool rate = known.pattern == Pattern::bandwidth;
+  axes.set("size", rate ? kCheckSize : kLatencySize);
+  if (rate) axes.set("qps", kCheckQps);
+  if (test.both_ways) axes.set("bidirectional", "on");
+  if (test.gpu) axes.set("memory", ends.gpu);
+  if (!ends.device.empty()) axes.set("device", ends.device);
+  if (!ends.peer.empty()) axes.set("peer-device", ends.peer);
+  ChosenAxes timed = axes;
+  timed.set("duration", fmt::format("{:.0f}ms", test_s * 1e3));
+  if (rate) {
+    timed.set("depth", kCheckDepth);
+    timed.set("warmup", "128");  // 8 MiB
+  }
+  PlannedCase planned = timed.plan(known);
+  planned.name = axes.plan(known).name;
+  return planned;
+}
+
+bool applies(const CheckTest& test, const CheckedEnds& ends) {
+  return !test.gpu || !ends.gpu.empty();
+}
+
+}  // namespace
+
+std::span<const CheckTest> check_tests() {
+  return kCheckTests;
+}
+
+CheckPlan plan_check(std::span<const CheckedEnds> pairs, const CheckLimits& limits) {
+  CheckPlan plan;
+  const double time_s = (limits.time_s - kStart_s) / 2;
+  const auto most = static_cast<std::size_t>(std::max(1.0, time_s / (kLeastTest_s + kSetUp_s)));
+  const std::size_t measured = std::min(pairs.size(), most);
+  std::size_t tests = std::min({most / measured, limits.tests, kCheckTests.size()});
+  const bool no_gpu =
+      std::ranges::none_of(pairs, [](const auto& ends) { return !ends.gpu.empty(); });
+  if (no_gpu) tests = std::min(tests, kCheckTests.size() - 1);
+  const double share_s = time_s / static_cast<double>(measured * tests) - kSetUp_s;
+  const double test_s = std::clamp(share_s, kLeastTest_s, kMostTest_s);
+  for (std::size_t pair = 0; pair < measured; ++pair)
+    for (const CheckTest& test : std::span(kCheckTests).first(tests))
+      if (applies(test, pairs[pair]))
+        plan.cases.push_back({pair, &test, planned_case(test, pairs[pair], test_s)});
+  for (const CheckTest& test : std::span(kCheckTests).subspan(tests))
+    if (!test.gpu || !no_gpu) plan.left_out.emplace_back(test.label);
+  for (const CheckedEnds& ends : pairs.subspan(measured)) plan.left_out.push_back(ends.device);
+  return plan;
+}
+
+}  // namespace rdmameter

@@ -1,0 +1,180 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""`check`: each fault of a machine has its reason and no other, and just inside its limit it is none."""
+import os
+import re
+import subprocess
+import unittest.mock
+
+import rdmameter
+
+# Links of 4 Gb/s, which a busy machine can fill, and of which messages of 64 KiB may have 3.92; and a wire that lets 97 %
+# of that through.
+LINKS = "soft0=rate:4,soft1=rate:4"
+FULL = "rate=3.8G"
+BETWEEN = ("--device", "soft0", "--peer-device", "soft1")
+SHORT = ("--time", "4.4")  # three tests of a device, or one of each of three
+REASONS = {"slot": r"slot x\d+ Gen", "link": r"the link has ", "mtu": "packets carry ", "direction": " sent, .* received",
+           "bound": r" that line and slot allow\b(?!, because)", "siblings": "its siblings have", "expected": ", expected ", "failed": " failed: "}
+
+
+class Check(rdmameter.Test):
+    def check(self, *arguments, status, where=("--loopback",), **environment):
+        device = {f"RDMAMETER_DEVICE_{name.upper()}": text for name, text in environment.items()}
+        path = self.output()
+        with unittest.mock.patch.dict(os.environ, device):
+            done = rdmameter.Started([rdmameter.program, "check", *where, *arguments, "-o", path], rdmameter.environment(), path).end(120)
+        self.assertEqual(done.status, status, done)
+        return done
+
+    def reasons(self, done):
+        """Those of all verdicts, in words of this file."""
+        verdicts = done.stdout.split("\n\n")[0]
+        return {name for name, words in REASONS.items() if re.search(words, " ".join(verdicts.split()))}
+
+    def assert_well(self, *arguments, **environment):
+        done = self.check(*SHORT, *arguments, status=rdmameter.PASS, **environment)
+        self.assertEqual(self.reasons(done), set(), done)
+        self.assertRegex(done.stdout, r"(?m)^well \(")
+
+    def assert_degraded(self, reason, words, *arguments, **environment):
+        done = self.check(*SHORT, *arguments, status=1, **environment)
+        self.assertEqual(self.reasons(done), {reason}, done)
+        self.assertRegex(" ".join(done.stdout.split()), words)
+        self.assertIn("what to do:", done.stdout)
+        return done
+
+
+@rdmameter.on(rdmameter.SOFTWARE)
+class Faults(Check):
+    def test_a_bandwidth_below_nine_tenths_of_what_line_and_slot_allow(self):
+        self.assert_well(*BETWEEN, ports=LINKS, wire=FULL)
+        self.assert_well(*BETWEEN, ports=LINKS, wire="rate=3.64G")
+        self.assert_degraded("bound", r"write: 3\.\d+ Gb/s is 8\d % of the 3\.92 Gb/s", *BETWEEN, ports=LINKS, wire="rate=3.36G")
+
+    def test_one_slow_direction(self):
+        self.assert_degraded("direction", r"both ways: (1\.9|2\.)\d* Gb/s sent, 3\.\d+ Gb/s received", *BETWEEN, ports=LINKS, wire=f"{FULL},0-1:rate=2G")
+
+    def test_a_slot_that_carries_less_than_the_line(self):
+        self.assert_well(*BETWEEN, ports=f"{LINKS},soft0=slot:2.5x4", wire=FULL)
+        self.assert_degraded("slot", r"slot x1 Gen1 carries 2 Gb/s of the line's 4", *BETWEEN,
+                             ports=f"{LINKS},soft0=slot:2.5x1", wire="rate=1.65G")
+        self.assert_degraded("slot", r"the peer's soft1: slot x1 Gen1", *BETWEEN, ports=f"{LINKS},soft1=slot:2.5x1", wire="rate=1.65G")
+
+    def test_a_link_at_half_its_rate(self):
+        self.assert_degraded("link", "the link has 2 Gb/s, those of its kind 4", *BETWEEN, ports="soft0=rate:2,soft1=rate:4", wire="rate=1.92G")
+
+    def test_a_wrong_mtu(self):
+        self.assert_degraded("mtu", "the peer's soft1: packets carry 1024 B, those of its kind 4096", *BETWEEN,
+                             ports=f"{LINKS},soft1=mtu:1024", wire="rate=3.6G")
+
+    def test_a_slow_sibling(self):
+        self.play("mlx5-ib")  # an adapter's addresses are not those of lo, as generic's are
+        both = "0-0:rate=3.8G,1-1:rate="
+        self.assert_well("--device", "all", wire=both + "3.6G")
+        done = self.assert_degraded("siblings", r"write: (1\.9|2\.)\d* Gb/s, its siblings have 3\.\d+ Gb/s", "--device", "all", wire=both + "2G")
+        self.assertRegex(done.stdout, r"(?m)^soft0 +well$")
+        self.assertRegex(done.stdout, r"(?m)^soft1 +degraded: ")
+        self.assertIn("not judged: soft0, soft1 by what line and slot allow, because messages pass no link", " ".join(done.stdout.split()))
+
+    def test_a_test_that_fails_is_broken(self):
+        done = self.check(*SHORT, *BETWEEN, status=1, faults="modify_qp@1+=EIO", ports=LINKS)
+        self.assertEqual(self.reasons(done), {"failed"}, done)
+        self.assertRegex(done.stdout, r"(?m)^soft0 - soft1 +broken: ")
+
+    def test_what_a_second_measurement_has_not_is_no_finding(self):
+        done = self.check(*SHORT, *BETWEEN, status=rdmameter.PASS, faults="modify_qp@1=EIO", ports=LINKS, wire=FULL)
+        self.assertEqual([row["case"]["test"] for row in done.rows if row.get("error_occurred")], ["write_bw"])
+        self.assertEqual(len(done.rows), 4, "three tests, and one of them again")
+
+    def test_numbers_of_an_earlier_check_are_expected(self):
+        wire = "0-0:rate={}"
+        before = self.check(*SHORT, status=rdmameter.PASS, wire=wire.format("3.6G"))
+        same = self.check(*SHORT, "--expect", before.path, status=rdmameter.PASS, wire=wire.format("3.55G"))
+        self.assertEqual(self.reasons(same), set())
+        self.assert_degraded("expected", r"write: 2\.\d+ Gb/s, expected 3\.\d+ Gb/s", "--expect", before.path, wire=wire.format("2.8G"))
+
+    def test_virtual_functions_and_rates_that_are_not_known_are_not_judged_by_them(self):
+        for personality, why in (("mlx5-ib-vf", "the device is a virtual function, which shares its link"), ("mana", "the rate of the link is not known")):
+            self.play(personality)
+            done = self.check(*SHORT, *BETWEEN, status=rdmameter.PASS, wire="rate=2G")
+            self.assertIn(f"not judged: soft0 by what line and slot allow, because {why}", " ".join(done.stdout.split()))
+
+    def test_without_a_gpu_it_says_so(self):
+        done = self.check(*SHORT, "--gpu", status=rdmameter.PASS)
+        self.assertIn("no GPU: CUDA has none behind the switch or host bridge of soft0", " ".join(done.stdout.split()))
+
+
+class Use(Check):
+    @rdmameter.on(rdmameter.SOFTWARE)
+    def test_devices_in_software_have_no_siblings(self):
+        done = self.check(*SHORT, "--device", "all", status=rdmameter.PASS, wire="0-0:rate=3.8G,1-1:rate=2G")
+        self.assertIn("not judged: soft0, soft1 by siblings, because a device in software is as fast as the CPU", " ".join(done.stdout.split()))
+
+    @rdmameter.on(rdmameter.SOFTWARE)
+    def test_in_a_prologue_it_is_one_line_within_ten_seconds(self):
+        done = self.check("--brief", "--device", "all", status=rdmameter.PASS, wire="rate=2G")
+        self.assertRegex(done.stdout, r"^well \(2 devices, \d+ s\)\n$")
+        self.assertLess(done.seconds, 10)
+        done = self.check("--brief", *BETWEEN, status=1, ports=f"{LINKS},soft0=slot:2.5x1", wire="rate=1.65G")
+        self.assertRegex(done.stdout, r"^degraded: soft0: slot x1 Gen1 carries 2 Gb/s of the line's 4 \(1 device, \d+ s\)\n$")
+
+    @rdmameter.on(rdmameter.SOFTWARE)
+    def test_the_prologue_of_slurm_drains_a_node_that_is_degraded_and_no_other(self):
+        here = os.path.dirname(os.path.abspath(__file__))
+        with open(os.path.join(here, "../../docs/examples/slurm-prolog"), encoding="utf-8") as file:
+            prologue = file.read().replace("/usr/bin/rdmameter", rdmameter.program).replace("--loopback --device all", " ".join(("--loopback", *BETWEEN)))
+        stubs = "logger() { :; }\nscontrol() { echo scontrol \"$@\"; }\n"
+        for rate, status, said in (("3.8G", 0, ""), ("3G", 1, "scontrol update nodename=n7 state=drain reason=rdmameter: degraded: soft0: ")):
+            more = {"RDMAMETER_DEVICE_PORTS": LINKS, "RDMAMETER_DEVICE_WIRE": f"rate={rate}", "SLURMD_NODENAME": "n7"}
+            done = subprocess.run(["bash", "-c", stubs + prologue], check=False, capture_output=True, text=True, env=rdmameter.environment() | more)
+            self.assertEqual(done.returncode, status, done)
+            self.assertTrue(done.stdout.startswith(said) and bool(said) == bool(done.stdout), done.stdout)
+
+    @rdmameter.on(rdmameter.SOFTWARE)
+    def test_the_result_is_one_that_all_commands_read(self):
+        done = self.check(*SHORT, *BETWEEN, status=rdmameter.PASS, ports=LINKS, wire=FULL)
+        self.assert_valid(done.path)
+        self.assertEqual([row["name"].split("/")[0] for row in done.rows], ["write_bw", "write_bw", "read_bw"])
+        for words in (("show", done.path), ("export", done.path, "--format", "bmf"), ("report", done.path, "-o", self.output()),
+                      ("history", "add", done.path, "--into", self.output())):
+            subprocess.run([rdmameter.program, *words], check=True, capture_output=True)
+        gates = subprocess.run([rdmameter.program, "compare", done.path, done.path, "--gate", "write_bw/* of_bound >= 90%"],
+                               check=False, capture_output=True, text=True)
+        self.assertIn("of_bound >= 90%", gates.stdout)
+
+    @rdmameter.on(rdmameter.SOFTWARE)
+    def test_a_server_is_examined_and_measured_with(self):
+        server = self.serve()
+        done = self.check(*SHORT, status=rdmameter.PASS, where=(f"127.0.0.1:{server.port}",))
+        self.assertRegex(done.stdout, r"(?m)^soft0 +well$")
+        server.await_log("examines this machine")
+
+    @rdmameter.on(rdmameter.SOFTWARE)
+    def test_what_cannot_be_measured_has_its_status(self):
+        self.check(status=rdmameter.USAGE, where=())
+        self.check("--loopback", status=rdmameter.USAGE, where=("127.0.0.1",))
+        self.check("--peer-device", "soft1", status=rdmameter.USAGE)
+        self.check("--time", "1", status=rdmameter.USAGE)
+        self.check("--expect", os.path.join(self.scratch, "none.json"), status=rdmameter.USAGE)
+        done = self.check(status=rdmameter.FAILED, where=("127.0.0.1:1",))
+        self.assertIn("127.0.0.1:1", done.stderr)
+        self.check("--device", "soft0", status=rdmameter.FAILED, ports="soft0=DOWN")
+
+    @rdmameter.on(rdmameter.SOFTWARE)
+    def test_a_device_without_RC_is_not_measured(self):
+        self.play("efa")
+        done = self.check(*SHORT, status=rdmameter.FAILED)
+        self.assertRegex(done.stdout, r"(?m)^soft0 +not measured$")
+        self.assertRegex(done.stdout, r"(?m)^not measured \(1 device, ")
+
+    @rdmameter.on(rdmameter.RXE, rdmameter.SIW)
+    def test_a_device_in_software_is_measured_and_not_judged_by_its_link(self):
+        done = self.check("--time", "10", status=rdmameter.PASS)
+        for words in ("by what line and slot allow, because messages pass no link", "by siblings, because a device in software"):
+            self.assertIn(words, " ".join(done.stdout.split()))
+        self.assertRegex(done.stdout, r"(?m)^well \(1 device, ")
+
+
+if __name__ == "__main__":
+    rdmameter.main()
