@@ -37,14 +37,14 @@ std::chrono::nanoseconds orderly_end_within(const TestCase& test_case) {
   return kOrderlyEnd + std::chrono::duration_cast<std::chrono::nanoseconds>(drain);
 }
 
-Heartbeat::Heartbeat(Channel& channel, EndpointRunner& runner, const TestCase& test_case)
+Heartbeat::Heartbeat(Channel& channel, Side& side, const TestCase& test_case)
     : channel_(channel),
-      runner_(runner),
+      side_(side),
       patience_(patience_of(test_case)),
       series_(test_case.interval()),
       alive_at_(Clock::now()),
       said_at_(alive_at_) {
-  runner_.take_fatal_event();
+  side_.take_fatal_event();
 }
 
 Heartbeat::Clock::duration Heartbeat::every() const {
@@ -55,11 +55,11 @@ bool Heartbeat::tick() {
   const auto now = Clock::now();
   // Whoever waits for an answer that never comes makes no progress; a fixed limit on the whole
   // would end long runs that are well.
-  const std::uint64_t progress = runner_.progress();
+  const std::uint64_t progress = side_.progress();
   series_.note(progress, now);
   if (progress != seen_) alive_at_ = now;
   seen_ = progress;
-  if (event_.empty()) event_ = runner_.take_fatal_event();
+  if (event_.empty()) event_ = side_.take_fatal_event();
   if (now - said_at_ >= kTick) {
     said_at_ = now;
     channel_.send(make_message("alive"), Deadline::in(kTick));
@@ -68,8 +68,8 @@ bool Heartbeat::tick() {
 }
 
 void Heartbeat::close(bool failed) {
-  series_.close(runner_.progress());
-  if (event_.empty()) event_ = failed ? runner_.await_fatal_event() : runner_.take_fatal_event();
+  series_.close(side_.progress());
+  if (event_.empty()) event_ = failed ? side_.await_fatal_event() : side_.take_fatal_event();
 }
 
 }  // namespace rdmameter

@@ -64,18 +64,15 @@ class Initiator final : public Measurer {
         choose_placement(wish_of(asked, Role::initiator, used, same_host()), claims_);
     if (test_case.control())
       return measure_connects(channel_, *device, asked, placement, same_host(), clock_, interrupt_);
-    const auto make_duplex = [&](const TestCase& new_case, std::uint64_t seed) -> Duplex {
-      if (device != nullptr)
-        return make_verbs_duplex(*device, new_case, Role::initiator, seed,
-                                 {&interrupt_, channel_.fd()});
-      return {std::make_unique<SocketRunner>(channel_.fd(), interrupt_, new_case, Role::initiator,
-                                             seed),
-              nullptr};
+    const auto make_end = [&](const TestCase& new_case, std::uint64_t seed) {
+      if (device == nullptr)
+        return make_socket_end(channel_.fd(), interrupt_, new_case, Role::initiator, seed);
+      return make_verbs_end(*device, new_case, Role::initiator, seed, {&interrupt_, channel_.fd()});
     };
     const auto gids =
         device != nullptr ? std::span<const Gid>(device->gids) : std::span<const Gid>();
-    Repetition repetition{channel_, make_duplex, asked,        std::move(placement), gids,
-                          clock_,   interrupt_,  on_interval_, on_connected_};
+    Repetition repetition{channel_, make_end,   asked,        std::move(placement), gids,
+                          clock_,   interrupt_, on_interval_, on_connected_};
     return repetition.conduct([&] {
       Outcome outcome = repetition.run(same_host());
       outcome.extra["path"] = path(outcome.effective);

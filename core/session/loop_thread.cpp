@@ -7,12 +7,12 @@
 
 namespace rdmameter {
 
-LoopThread::LoopThread(EndpointRunner& runner, Wait wait, std::span<const unsigned> cpus,
+LoopThread::LoopThread(Side& side, Wait wait, std::span<const unsigned> cpus,
                        const ClockChoice& clock, const EventFd& attention)
-    : runner_(runner) {
+    : side_(side) {
   thread_ = start_thread([this, wait, cpus, clock, &attention] {
     try {
-      end_ = runner_.run(wait, cpus, clock, stop_);
+      end_ = side_.run(wait, cpus, clock, stop_);
     } catch (const std::exception&) {
       error_ = std::current_exception();
     }
@@ -27,12 +27,12 @@ LoopThread::LoopThread(EndpointRunner& runner, Wait wait, std::span<const unsign
 LoopThread::~LoopThread() {
   if (!thread_.joinable()) return;
   stop_.request(StopReason::peer);
-  runner_.abort_traffic();
+  side_.abort_traffic();
   thread_.join();
 }
 
 void LoopThread::finish(const std::vector<std::uint64_t>& sent, const InterruptSource& interrupt) {
-  runner_.expect(sent);
+  side_.expect(sent);
   stop_.request(StopReason::finish);
   join(interrupt);
 }
@@ -45,7 +45,7 @@ void LoopThread::join(const InterruptSource& interrupt) {
   thread_.join();
   if (error_) std::rethrow_exception(error_);
   if (end_.why != LoopResult::Why::done && end_.why != LoopResult::Why::stopped)
-    throw MeasurementError(loop_result_text(end_, runner_.where()));
+    throw MeasurementError(end_.text());
 }
 
 }  // namespace rdmameter

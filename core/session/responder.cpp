@@ -7,7 +7,7 @@
 
 #include "core/base/error_text.h"
 #include "core/engine/case_memory.h"
-#include "core/engine/duplex.h"
+#include "core/engine/end.h"
 #include "core/engine/open_devices.h"
 #include "core/engine/placement/placement.h"
 #include "core/session/connect_test.h"
@@ -114,13 +114,12 @@ class ClientSession {
                         test_case.responder.gid_index);
   }
   void settle_here(TestCase& test_case);
-  Duplex make_duplex(const TestCase& test_case, std::uint64_t seed);
-  std::optional<Duplex> meet(TestCase& test_case, std::uint64_t seed, const Placement& placement);
-  bool connect(Duplex& duplex, TestCase& test_case);
-  std::optional<Totals> run(Duplex& duplex, const TestCase& test_case, const Placement& placement);
+  End make_end(const TestCase& test_case, std::uint64_t seed);
+  std::optional<End> meet(TestCase& test_case, std::uint64_t seed, const Placement& placement);
+  bool connect(End& end, TestCase& test_case);
+  std::optional<Totals> run(End& end, const TestCase& test_case, const Placement& placement);
   std::optional<Totals> await_finish(LoopThread& loop, LoopThread* sender, WindowSync& gate,
-                                     const EventFd& attention, Duplex& duplex,
-                                     std::uint64_t threads);
+                                     const EventFd& attention, End& end);
 
   const ClockChoice& clock_;
   const std::optional<OwnEnd>& own_;
@@ -234,20 +233,20 @@ void ClientSession::serve_case(const nlohmann::json& message) {
       return;
     }
     settle_here(test_case);
-    std::optional<Duplex> made = meet(test_case, prepare.seed, placement);
-    if (!made) return;
-    Duplex& duplex = *made;
-    const std::optional<Totals> sent = run(duplex, test_case, placement);
+    std::optional<End> end = meet(test_case, prepare.seed, placement);
+    if (!end) return;
+    const std::optional<Totals> sent = run(*end, test_case, placement);
     if (!sent) {
       send(make_message("abandoned"));
       return;
     }
-    Done done{.forward = report_for_peer(*duplex.forward, test_case, *sent),
+    Done done{.forward = report_for_peer(end->forward, test_case, *sent),
               .backward = {},
-              .placement = placement_data(placement, duplex.places()),
+              .placement = placement_data(placement, end->places()),
               .shared_responder = host_.case_is_shared()};
-    if (duplex.backward)  // its messages come to the initiator, but for those that bring data here
-      done.backward = report_for_peer(*duplex.backward, test_case, duplex.backward->totals());
+    if (!end->backward
+             .empty())  // its messages come to the initiator, but for those that bring data here
+      done.backward = report_for_peer(end->backward, test_case, end->backward.totals());
     send(make_message("done", done));
   } catch (const ChannelError&) {
     throw;
@@ -266,27 +265,25 @@ void ClientSession::settle_here(TestCase& test_case) {
 
 /// Makes this end and connects it, on the CPU of its first loop: see Repetition::prepare().
 /// @return nothing: the initiator has abandoned the case
-std::optional<Duplex> ClientSession::meet(TestCase& test_case, std::uint64_t seed,
-                                          const Placement& placement) {
+std::optional<End> ClientSession::meet(TestCase& test_case, std::uint64_t seed,
+                                       const Placement& placement) {
   const Pinned pinned = pinned_to_make(placement, "--peer-core");
-  std::optional<Duplex> duplex = make_duplex(test_case, seed);
-  send(make_message("ready", Ready{duplex->introductions(), placement.only()}));
-  if (!connect(*duplex, test_case)) duplex.reset();
-  return duplex;
+  std::optional<End> end = make_end(test_case, seed);
+  send(make_message("ready", Ready{end->introductions(), placement.only()}));
+  if (!connect(*end, test_case)) end.reset();
+  return end;
 }
 
-Duplex ClientSession::make_duplex(const TestCase& test_case, std::uint64_t seed) {
+End ClientSession::make_end(const TestCase& test_case, std::uint64_t seed) {
   if (test_case.over_tcp())
-    return {
-        std::make_unique<SocketRunner>(channel_.fd(), interrupt_, test_case, Role::responder, seed),
-        nullptr};
-  return make_verbs_duplex(device_of(test_case), test_case, Role::responder, seed,
-                           {&interrupt_, channel_.fd()});
+    return make_socket_end(channel_.fd(), interrupt_, test_case, Role::responder, seed);
+  return make_verbs_end(device_of(test_case), test_case, Role::responder, seed,
+                        {&interrupt_, channel_.fd()});
 }
 
 /// Takes the initiator's introduction and connects to it.
 /// @return false when the initiator has abandoned the case
-bool ClientSession::connect(Duplex& duplex, TestCase& test_case) {
+bool ClientSession::connect(End& end, TestCase& test_case) {
   const nlohmann::json message = channel_.receive(Deadline::in(kSetupTimeout));
   const std::string type = type_of(message);
   if (type == "abandon") {
@@ -296,33 +293,32 @@ bool ClientSession::connect(Duplex& duplex, TestCase& test_case) {
   if (type != "connect") throw MeasurementError("expected the message 'connect'");
   const auto connect = read_message<ConnectMessage>(message);
   settle_wait(test_case, connect.wait);
-  duplex.connect(connect.ends);
-  duplex.establish();
-  duplex.forward->take_fatal_event();  // nobody's any more
+  end.connect(connect.ends);
+  end.establish();
+  end.forward.take_fatal_event();  // nobody's any more
   if (host_.shows_connected()) {
     TestCase effective = test_case;
-    duplex.forward->record_effective(effective, connect.ends.forward);
-    host_.show_connected(connected_case(effective, duplex.introductions(), connect.ends));
+    end.forward.record_effective(effective, connect.ends.forward);
+    host_.show_connected(connected_case(effective, end.introductions(), connect.ends));
   }
   return true;
 }
 
 /// The traffic, from the first message to the last.
 /// @return how many messages each of the initiator's threads sent; nothing: it abandons the case
-std::optional<Totals> ClientSession::run(Duplex& duplex, const TestCase& test_case,
+std::optional<Totals> ClientSession::run(End& end, const TestCase& test_case,
                                          const Placement& placement) {
   const EventFd attention;
-  WindowSync gate{channel_, test_case, duplex.backward.get(), attention};
-  const auto start = [&](EndpointRunner& runner, std::uint64_t first) {
+  WindowSync gate{channel_, test_case, end.backward, attention};
+  const auto start = [&](Side& side, std::uint64_t first) {
     return std::make_unique<LoopThread>(
-        runner, test_case.wait, placement.of_loops(first, test_case.threads), clock_, attention);
+        side, test_case.wait, placement.of_loops(first, side.runners.size()), clock_, attention);
   };
-  const auto loop = start(*duplex.forward, 0);
+  const auto loop = start(end.forward, 0);
   std::unique_ptr<LoopThread> sender;
-  if (duplex.backward) sender = start(*duplex.backward, test_case.threads);
+  if (!end.backward.empty()) sender = start(end.backward, end.forward.runners.size());
   send(make_message("running"));
-  std::optional<Totals> sent =
-      await_finish(*loop, sender.get(), gate, attention, duplex, test_case.threads);
+  std::optional<Totals> sent = await_finish(*loop, sender.get(), gate, attention, end);
   if (!sent) return sent;
   loop->finish(*sent, interrupt_);
   if (sender) sender->join(interrupt_);
@@ -334,19 +330,19 @@ std::optional<Totals> ClientSession::run(Duplex& duplex, const TestCase& test_ca
 /// @throws MeasurementError  a loop failed, or the initiator went away
 std::optional<Totals> ClientSession::await_finish(LoopThread& loop, LoopThread* sender,
                                                   WindowSync& gate, const EventFd& attention,
-                                                  Duplex& duplex, std::uint64_t threads) {
-  EndpointRunner& runner = *duplex.forward;
+                                                  End& end) {
   Deadline deadline = Deadline::in(kSilence);
   for (;;) {
     const Waited waited = channel_.wait_readable(deadline.within(kEventTick), &attention);
     const bool failed = loop.failed() || (sender != nullptr && sender->failed());
-    const std::string event = failed ? runner.await_fatal_event() : runner.take_fatal_event();
-    if (!event.empty()) throw MeasurementError(fmt::format("{} reports {}", runner.where(), event));
+    const std::string event =
+        failed ? end.forward.await_fatal_event() : end.forward.take_fatal_event();
+    if (!event.empty()) throw MeasurementError(event);
     if (waited == Waited::woken) {
       attention.clear();
       if (sender != nullptr && sender->failed()) sender->join(interrupt_);  // throws why
       if (loop.failed()) {
-        loop.finish(Totals(threads), interrupt_);  // throws why
+        loop.finish(Totals(end.forward.endpoints()), interrupt_);  // throws why
         throw MeasurementError("the responder's loop ended too early");
       }
       gate.publish();
@@ -360,13 +356,13 @@ std::optional<Totals> ClientSession::await_finish(LoopThread& loop, LoopThread* 
     const std::string type = type_of(message);
     if (type == "alive" || gate.receive(message)) continue;
     if (type == "abandon") return std::nullopt;
-    if (type == "end_now" && duplex.backward) {
-      duplex.backward->end_now();
+    if (type == "end_now" && !end.backward.empty()) {
+      end.backward.end_now();
       continue;
     }
     if (type != "finish") throw MeasurementError("expected the message 'finish'");
     const auto finish = read_message<Finish>(message);
-    require_totals_of(finish.sent, threads);
+    require_totals_of(finish.sent, end.forward.endpoints());
     return finish.sent;
   }
 }

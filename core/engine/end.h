@@ -1,19 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// One end's sides of a case: of the direction in which the initiator sends, and, where the
-// responder sends as well, of the other.
+// One end of a case: data, which one function makes for each kind of network, and sums over it.
 #pragma once
 
-#include <memory>
-
 #include "core/engine/endpoint.h"
-#include "core/engine/endpoint_runner.h"
+#include "core/engine/side.h"
 #include "core/test_case/test_case.h"
 
 namespace rdmameter {
 
-struct Duplex {
-  std::unique_ptr<EndpointRunner> forward;
-  std::unique_ptr<EndpointRunner> backward;  ///< null: one way only
+struct End {
+  Side forward;        ///< of the direction in which the initiator sends
+  Side backward = {};  ///< empty: the responder sends no messages of its own
 
   /// Of both, for the peer.
   Introductions introductions() const;
@@ -25,10 +22,10 @@ struct Duplex {
   std::vector<LoopPlace> places() const;
 };
 
-/// An end of a case on a verbs device, on one thread or several.
+/// An end of a case on a verbs device.
 /// @param role   the end's; its backward side has the other one
 /// @param watch  what ends a wait for rdma_cm
-Duplex make_verbs_duplex(OpenDevice& device, const TestCase& test_case, Role role,
-                         std::uint64_t seed, CmWatch watch);
+End make_verbs_end(OpenDevice& device, const TestCase& test_case, Role role, std::uint64_t seed,
+                   CmWatch watch);
 
 }  // namespace rdmameter
