@@ -8,13 +8,19 @@ namespace rdmameter {
 namespace {
 
 /// @param seed  two to an endpoint: a payload's pattern takes one for each end
-Side make_side(OpenDevice& device, const TestCase& test_case, Role role, std::uint64_t seed,
-               CmWatch watch) {
-  Side side{.runners = {}, .sharers = role == Role::initiator ? test_case.sharers : 1};
-  for (std::uint64_t thread = 0; thread < test_case.threads; ++thread) {
+/// @param cpus  of its loops; empty: not pinned
+Side make_side(std::span<OpenDevice* const> devices, const TestCase& test_case, Role role,
+               std::uint64_t seed, CmWatch watch, std::span<const unsigned> cpus) {
+  Side side{.runners = {},
+            .devices = devices.size(),
+            .sharers = role == Role::initiator ? test_case.sharers : 1,
+            .cpus = {cpus.begin(), cpus.end()}};
+  for (std::uint64_t i = 0; i < devices.size() * test_case.threads; ++i) {
+    const Pinned pinned = side.pinned_to_make(side.runners.size());
     TestCase own = test_case;
-    own.path.first_qp = thread * test_case.qps;
-    auto first = std::make_unique<VerbsRunner>(device, own, role, seed + 2 * thread, watch);
+    own.path.first_qp = i * test_case.qps;
+    auto first = std::make_unique<VerbsRunner>(*devices[i / test_case.threads], own, role,
+                                               seed + 2 * i, watch);
     const VerbsRunner& shared = *first;
     side.runners.push_back(std::move(first));
     for (std::uint32_t sharer = 1; sharer < side.sharers; ++sharer)
@@ -49,13 +55,15 @@ std::vector<LoopPlace> End::places() const {
   return places;
 }
 
-End make_verbs_end(OpenDevice& device, const TestCase& test_case, Role role, std::uint64_t seed,
-                   CmWatch watch) {
-  End end{make_side(device, test_case, role, seed, watch)};
+End make_verbs_end(std::span<OpenDevice* const> devices, const TestCase& test_case, Role role,
+                   std::uint64_t seed, CmWatch watch, const Placement& placement) {
+  const std::size_t endpoints = devices.size() * test_case.threads;
+  const std::size_t loops = endpoints * (role == Role::initiator ? test_case.sharers : 1);
+  End end{make_side(devices, test_case, role, seed, watch, placement.of_loops(0, loops))};
   const Role other = role == Role::initiator ? Role::responder : Role::initiator;
   if (test_case.bidirectional)
-    end.backward =
-        make_side(device, backward_of(test_case), other, seed + 2 * test_case.threads, watch);
+    end.backward = make_side(devices, backward_of(test_case), other, seed + 2 * endpoints, watch,
+                             placement.of_loops(loops, endpoints));
   return end;
 }
 

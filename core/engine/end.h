@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core/engine/endpoint.h"
+#include "core/engine/placement/placement.h"
 #include "core/engine/side.h"
 #include "core/test_case/test_case.h"
 
@@ -22,10 +23,13 @@ struct End {
   std::vector<LoopPlace> places() const;
 };
 
-/// An end of a case on a verbs device.
-/// @param role   the end's; its backward side has the other one
-/// @param watch  what ends a wait for rdma_cm
-End make_verbs_end(OpenDevice& device, const TestCase& test_case, Role role, std::uint64_t seed,
-                   CmWatch watch);
+/// An end of a case on verbs devices. What each device needs is made on the CPU of its first loop,
+/// so that its memory is on that CPU's node.
+/// @param devices    as many as the case has; borrowed
+/// @param role       the end's; its backward side has the other one
+/// @param watch      what ends a wait for rdma_cm
+/// @param placement  where the loops run
+End make_verbs_end(std::span<OpenDevice* const> devices, const TestCase& test_case, Role role,
+                   std::uint64_t seed, CmWatch watch, const Placement& placement);
 
 }  // namespace rdmameter

@@ -120,38 +120,65 @@ Introduction Side::introduction() const {
   return all;
 }
 
+Pinned Side::pinned_to_make(std::size_t runner) const {
+  const std::size_t each = cpus.size() / devices;
+  const bool where_it_is = cpus.empty() || devices == 1;
+  return Pinned{where_it_is ? std::nullopt : std::optional(cpus[runner / each * each]), "--core"};
+}
+
 void Side::connect(const Introduction& peer) {
   if (endpoints() > 1 && peer.threads.size() != endpoints())
     throw MeasurementError(
         fmt::format("the peer's message: threads has {} elements, and the case has {} threads",
                     peer.threads.size(), endpoints()));
-  for (std::size_t i = 0; i < runners.size(); ++i)
+  for (std::size_t i = 0; i < runners.size(); ++i) {
+    const Pinned pinned = pinned_to_make(i);
     runners[i]->connect(endpoints() == 1 ? peer : peer.threads[i / sharers]);
+  }
 }
 
 void Side::establish() {
-  for (const auto& runner : runners) runner->establish();
+  for (std::size_t i = 0; i < runners.size(); ++i) {
+    const Pinned pinned = pinned_to_make(i);
+    runners[i]->establish();
+  }
 }
+
+namespace {
+
+/// What an end's devices do not have in common is left open.
+void join_ends(EndSettings& sum, const EndSettings& one) {
+  if (sum.port_num != one.port_num) sum.port_num = kAuto;
+  if (sum.gid_index != one.gid_index) sum.gid_index = kAuto;
+}
+
+}  // namespace
 
 /// A device that runs out of thread domains gives none to the last threads.
 void Side::record_effective(TestCase& test_case, const Introduction& peer) const {
+  const std::string mine = test_case.initiator.device, theirs = test_case.responder.device;
+  const TestCase asked = test_case;
   first().record_effective(test_case, peer);
   for (std::size_t i = 1; i < endpoints(); ++i) {
-    TestCase its = test_case;
-    of_endpoint(i).record_effective(its, peer);
+    TestCase its = asked;
+    of_endpoint(i).record_effective(its, peer.threads[i]);
     test_case.queues.thread_domain =
         std::min(test_case.queues.thread_domain, its.queues.thread_domain);
+    test_case.path.mtu_bytes = std::min(test_case.path.mtu_bytes, its.path.mtu_bytes);
+    join_ends(test_case.initiator, its.initiator);
+    join_ends(test_case.responder, its.responder);
   }
+  if (devices == 1) return;
+  test_case.initiator.device = mine;
+  test_case.responder.device = theirs;
 }
 
 void Side::pass(LoadGate& gate) {
   for (const auto& runner : runners) runner->pass(gate);
 }
 
-SideResult Side::run(Wait wait, std::span<const unsigned> where, const ClockChoice& clock,
-                     StopFlag& stop) {
-  assert(where.empty() || where.size() >= runners.size());
-  cpus.assign(where.begin(), where.end());
+SideResult Side::run(Wait wait, const ClockChoice& clock, StopFlag& stop) {
+  assert(cpus.empty() || cpus.size() == runners.size());
   return LoopsTogether{*this, wait, clock, stop}.run();
 }
 
@@ -170,8 +197,10 @@ void Side::abort_traffic() noexcept {
 }
 
 std::string Side::take_fatal_event() {
-  const std::string event = first().take_fatal_event();
-  return event.empty() ? event : fmt::format("{} reports {}", first().where(), event);
+  for (std::size_t i = 0; i < devices; ++i)
+    if (const std::string event = first_of(i).take_fatal_event(); !event.empty())
+      return fmt::format("{} reports {}", first_of(i).where(), event);
+  return {};
 }
 
 std::string Side::await_fatal_event() {
@@ -191,7 +220,10 @@ std::optional<Verdict> Side::verify(const std::vector<std::uint64_t>& peer_total
     const std::optional<Verdict> one = of_endpoint(i).verify(peer_totals[i]);
     if (!one) continue;
     if (!sum) sum.emplace();
-    add(*sum, *one, fmt::format("thread {}", i));
+    add(*sum, *one,
+        devices == 1
+            ? fmt::format("thread {}", i)
+            : fmt::format("{}, thread {}", of_endpoint(i).where(), i % (endpoints() / devices)));
   }
   return sum;
 }
@@ -202,9 +234,20 @@ std::vector<std::uint64_t> Side::totals() const {
   return totals;
 }
 
-std::uint64_t Side::progress() const {
+std::uint64_t progress_of(Runners runners) {
   std::uint64_t sum = 0;
   for (const auto& runner : runners) sum += runner->progress();
+  return sum;
+}
+
+nlohmann::ordered_json Side::counters() const {
+  nlohmann::ordered_json sum = first().counters();
+  for (std::size_t i = 1; i < devices; ++i) {
+    const nlohmann::ordered_json more = first_of(i).counters();
+    for (const auto& [key, value] : more.items())
+      sum[key] = value.get<std::uint64_t>() +
+                 (sum.contains(key) ? sum[key].get<std::uint64_t>() : std::uint64_t{0});
+  }
   return sum;
 }
 
@@ -241,7 +284,7 @@ std::vector<LoopPlace> Side::places() const {
   return places;
 }
 
-std::optional<LoadData> Side::load() const {
+std::optional<LoadData> load_of(Runners runners) {
   std::vector<LoadData> loads;
   for (const auto& runner : runners)
     if (auto load = runner->load()) loads.push_back(std::move(*load));
@@ -273,9 +316,9 @@ std::unique_ptr<Histogram> Side::take_latency() {
   return sum;
 }
 
-SideTally::SideTally(const Side& side) {
+SideTally::SideTally(Runners runners) {
   double rate_per_ns = 0;
-  for (const auto& runner : side.runners) {
+  for (const auto& runner : runners) {
     const LoopTally& tally = runner->tally();
     operations += tally.operations;
     total += tally.total;
@@ -291,8 +334,8 @@ SideTally::SideTally(const Side& side) {
     cpu_ns += runner->cpu_ns();
     has_loop = has_loop || runner->has_loop();
   }
-  if (side.runners.size() == 1)
-    elapsed_ns = side.first().tally().elapsed_ns;
+  if (runners.size() == 1)
+    elapsed_ns = runners.front()->tally().elapsed_ns;
   else if (rate_per_ns > 0)
     elapsed_ns =
         static_cast<std::uint64_t>(std::llround(static_cast<double>(operations) / rate_per_ns));

@@ -274,7 +274,8 @@ Verdict VerbsRunner::verify_atomics(std::uint64_t total) const {
 }
 
 std::vector<QpFigures> VerbsRunner::per_qp() const {
-  if (case_.multicast() || (case_.qps * case_.threads == 1 && case_.path.flow_label.empty()))
+  if (case_.multicast() ||
+      (case_.qps * case_.threads * case_.devices() == 1 && case_.path.flow_label.empty()))
     return {};
   std::vector<QpFigures> figures = work_->per_qp(tally().elapsed_ns);
   figures.resize(case_.qps);

@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <string>
+#include <vector>
 
 #include "core/engine/side.h"
 #include "core/instrument/series.h"
@@ -32,6 +33,8 @@ class Heartbeat {
   /// @param failed  so a moment is given to the event that may have been the cause
   void close(bool failed);
 
+  /// Where no message got through for patience(); empty: messages do.
+  const std::string& stalled() const noexcept { return stalled_; }
   /// The device's event that ended the run, for people; empty: none did.
   const std::string& event() const noexcept { return event_; }
   std::chrono::seconds patience() const noexcept { return patience_; }
@@ -44,9 +47,15 @@ class Heartbeat {
   Side& side_;
   const std::chrono::seconds patience_;
   Series series_;
-  Clock::time_point alive_at_, said_at_;
-  std::uint64_t seen_ = 0;
-  std::string event_;
+  Clock::time_point said_at_;
+  std::string event_, stalled_;
+  /// Of each device whose loops go on until those of all do, else of all.
+  struct Pulse {
+    Runners runners;
+    std::uint64_t seen = 0;
+    Clock::time_point alive_at;
+  };
+  std::vector<Pulse> pulses_;
 };
 
 }  // namespace rdmameter

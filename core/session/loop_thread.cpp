@@ -7,12 +7,11 @@
 
 namespace rdmameter {
 
-LoopThread::LoopThread(Side& side, Wait wait, std::span<const unsigned> cpus,
-                       const ClockChoice& clock, const EventFd& attention)
+LoopThread::LoopThread(Side& side, Wait wait, const ClockChoice& clock, const EventFd& attention)
     : side_(side) {
-  thread_ = start_thread([this, wait, cpus, clock, &attention] {
+  thread_ = start_thread([this, wait, clock, &attention] {
     try {
-      end_ = side_.run(wait, cpus, clock, stop_);
+      end_ = side_.run(wait, clock, stop_);
     } catch (const std::exception&) {
       error_ = std::current_exception();
     }

@@ -15,10 +15,8 @@ namespace rdmameter {
 class LoopThread {
  public:
   /// @param side       borrowed
-  /// @param cpus       borrowed; see Side::run()
   /// @param attention  borrowed; raised when the loop ends before its time: then failed()
-  LoopThread(Side& side, Wait wait, std::span<const unsigned> cpus, const ClockChoice& clock,
-             const EventFd& attention);
+  LoopThread(Side& side, Wait wait, const ClockChoice& clock, const EventFd& attention);
   LoopThread(LoopThread&&) = delete;
   /// A loop that still runs is cut off from its peer.
   ~LoopThread();

@@ -113,10 +113,7 @@ void Repetition::measure(End& end) {
   WindowSync gate{channel_, case_, end.forward, attention};
   std::unique_ptr<LoopThread> receiver;
   if (!end.backward.empty())
-    receiver = std::make_unique<LoopThread>(
-        end.backward, case_.wait,
-        placement_.of_loops(end.forward.runners.size(), end.backward.runners.size()), clock_,
-        attention);
+    receiver = std::make_unique<LoopThread>(end.backward, case_.wait, clock_, attention);
   run_traffic(end.forward, receiver.get(), gate, attention);
   interrupted_ = orderly.asked();
   send(make_message("finish", Finish{end.forward.totals()}));
@@ -153,7 +150,7 @@ void Repetition::run_traffic(Side& sender, LoopThread* receiver, WindowSync& gat
                                sender.over_time()};
     const Watcher watcher{channel_.fd(), Deadline::never(), interrupt_,
                           stop,          StopReason::peer,  std::move(tick)};
-    end = sender.run(case_.wait, placement_.of_loops(0, sender.runners.size()), clock_, stop);
+    end = sender.run(case_.wait, clock_, stop);
     window_end_ = std::chrono::steady_clock::now();
   }
   // A loop that is the last to close its window ends at once, maybe before the watcher has told.
@@ -186,7 +183,7 @@ void Repetition::require_end(const SideResult& end, const StopFlag& stop,
       throw MeasurementError(
           fmt::format("no message got through on {} for {} s: is the peer alive, and the "
                       "path between the two devices up?",
-                      end.where, heartbeat.patience().count()));
+                      heartbeat.stalled(), heartbeat.patience().count()));
     case StopReason::sibling:
       if (receiver != nullptr && receiver->failed()) receiver->join(interrupt_);  // throws why
       break;
@@ -242,10 +239,14 @@ Outcome Repetition::outcome(End& end) const {
     outcome.extra["peer_gpu_registration"] = *way;
   if (const auto& path = done_.forward.gpu_pcie_path) outcome.extra["peer_gpu_pcie_path"] = *path;
   if (case_.pattern == Pattern::bandwidth) {
-    outcome.bandwidth = bandwidth_of(case_, report_of(sender, case_), done_.forward);
-    if (!end.backward.empty()) {
-      const BandwidthData backward =
-          bandwidth_of(case_, *done_.backward, report_of(end.backward, case_));
+    const Report sent = report_of(sender, case_);
+    outcome.bandwidth = bandwidth_of(case_, sent, done_.forward);
+    if (end.backward.empty()) {
+      outcome.per_device = per_device(case_, sent, done_.forward, nullptr, nullptr);
+    } else {
+      const Report received = report_of(end.backward, case_);
+      const BandwidthData backward = bandwidth_of(case_, *done_.backward, received);
+      outcome.per_device = per_device(case_, sent, done_.forward, &*done_.backward, &received);
       outcome.extra["directions"] = {{"forward", direction_json(*outcome.bandwidth)},
                                      {"backward", direction_json(backward)}};
       // A machine's own in both directions: see backward_of().
@@ -260,7 +261,7 @@ Outcome Repetition::outcome(End& end) const {
     outcome.lost = tally.lost;
   }
   require_any(case_, outcome);
-  outcome.device_counters = {{"initiator", sender.first().counters()},
+  outcome.device_counters = {{"initiator", sender.counters()},
                              {"responder", done_.forward.counters.value_or(nullptr)}};
   outcome.work = {{"wrs", tally.total}, {"polls", tally.polls}};
   if (tally.doorbells != 0) outcome.work["doorbells"] = tally.doorbells;
@@ -277,6 +278,7 @@ Outcome Repetition::outcome(End& end) const {
   if (case_.verify) outcome.extra["verified_bytes"] = judge(end);
   if (done_.shared_responder) outcome.extra["shared_responder"] = true;
   outcome.load = sender.load();
+  if (outcome.load) outcome.per_device = per_device_of_load(case_, sender);
   outcome.over_time = over_time_of(sender.added_over_time());
   if (const auto figures = sender.per_qp(); !figures.empty()) outcome.per_qp = per_qp_data(figures);
   if (const auto samples = sender.take_latency()) outcome.latency = latency_of(case_, *samples);
@@ -297,13 +299,13 @@ End Repetition::prepare(bool same_host) {
   const std::uint64_t seed = random_seed();
   send(make_message("prepare", Prepare{.test_case = case_to_wire(case_),
                                        .seed = seed,
-                                       .gids = {gids_.begin(), gids_.end()},
+                                       .devices = gids_,
                                        .same_host = same_host,
                                        .cpus = placement_.cpus}));
   End end;
   std::exception_ptr mine;
   try {  // both ends create their objects at the same time
-    end = make_end_(case_, seed);
+    end = make_end_(case_, seed, placement_);
   } catch (const std::exception&) {
     mine = std::current_exception();
   }

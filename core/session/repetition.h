@@ -24,19 +24,20 @@ class EventFd;
 
 class Repetition : public MessageExchange {
  public:
-  using MakeEnd = std::function<End(const TestCase&, std::uint64_t seed)>;
+  using MakeEnd = std::function<End(const TestCase&, std::uint64_t seed, const Placement&)>;
 
   /// @param test_case  with its SGEs known: both ends lay out memory by it
   /// @param placement  where the loops of this end run
-  /// @param gids       that this end may use; none over TCP
+  /// @param gids       that this end may use, of each device; none over TCP
   Repetition(Channel& channel, MakeEnd make_end, const TestCase& test_case, Placement placement,
-             std::span<const Gid> gids, const ClockChoice& clock, const InterruptSource& interrupt,
-             const IntervalListener& on_interval, const ConnectedListener& on_connected)
+             std::vector<GidsOfDevice> gids, const ClockChoice& clock,
+             const InterruptSource& interrupt, const IntervalListener& on_interval,
+             const ConnectedListener& on_connected)
       : MessageExchange(channel),
         make_end_(std::move(make_end)),
         case_(test_case),
         placement_(std::move(placement)),
-        gids_(gids),
+        gids_(std::move(gids)),
         clock_(clock),
         interrupt_(interrupt),
         on_interval_(on_interval),
@@ -62,7 +63,7 @@ class Repetition : public MessageExchange {
   TestCase case_;
   const std::uint64_t rx_depth_asked_{case_.queues.rx_depth};
   const Placement placement_;
-  const std::span<const Gid> gids_;
+  const std::vector<GidsOfDevice> gids_;
   const ClockChoice& clock_;
   const InterruptSource& interrupt_;
   const IntervalListener& on_interval_;

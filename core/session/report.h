@@ -34,6 +34,7 @@ struct Report {
   bool data_in_order = false;  ///< promised, of a case whose messages are seen in memory
   WatchData watched;           ///< of a case with `blame`: gaps, without their times
   std::optional<Verdict> verdict;
+  std::vector<Report> devices;  ///< the counts of each of several
 
   std::uint64_t total() const;  ///< of all threads
 };
@@ -70,6 +71,7 @@ void list_fields(auto& fields, Is<Report> auto& report) {
   fields("gap_limit_ns", report.watched.gap_limit_ns, messages);
   fields.embedded("gaps", report.watched.gaps, gaps_to_json, gaps_from_json);
   fields("verdict", report.verdict);
+  fields("devices", report.devices, {.max_size = kMostDevices});
 }
 
 /// @throws MeasurementError  its counters are no counts by plain names

@@ -37,9 +37,8 @@ class RunningCase {
 
 /// A session that connects QPs runs no loop.
 CaseNeeds needs_of(const TestCase& test_case) {
-  return {
-      .memory_bytes = case_memory_bytes(test_case, Role::responder),
-      .threads = test_case.control() ? 0 : test_case.threads * (test_case.bidirectional ? 2 : 1)};
+  return {.memory_bytes = case_memory_bytes(test_case, Role::responder),
+          .threads = test_case.control() ? 0 : test_case.loops(Role::responder)};
 }
 
 std::string case_text(const TestCase& test_case) {
@@ -89,6 +88,14 @@ void settle_wait(TestCase& test_case, Wait wait) {
   test_case.wait = wait;
 }
 
+/// "mlx5_0 port 1, mlx5_1 port 1"
+std::string where_of(std::span<OpenDevice* const> devices) {
+  std::string text;
+  for (const OpenDevice* device : devices)
+    text += (text.empty() ? "" : ", ") + device->port.where();
+  return text;
+}
+
 class ClientSession {
  public:
   ClientSession(Connection connection, const ClockChoice& clock, const std::optional<OwnEnd>& own,
@@ -105,19 +112,16 @@ class ClientSession {
  private:
   void send(const nlohmann::json& message) { channel_.send(message, Deadline::in(kSetupTimeout)); }
   void welcome(const Greeting& greeting);
-  const OpenDevice* described(const Wanted& wanted);
+  std::vector<OpenDevice*> described(const Wanted& wanted);
   void list_ports_for(const Wanted& wanted);
   bool serve_next();
   void serve_case(const nlohmann::json& message);
-  OpenDevice& device_of(const TestCase& test_case) {
-    return devices_.get(test_case.responder.device, test_case.responder.port_num,
-                        test_case.responder.gid_index);
-  }
-  void settle_here(TestCase& test_case);
-  End make_end(const TestCase& test_case, std::uint64_t seed);
-  std::optional<End> meet(TestCase& test_case, std::uint64_t seed, const Placement& placement);
+  std::vector<OpenDevice*> open_for(const TestCase& test_case,
+                                    const std::vector<GidsOfDevice>& peer);
+  std::optional<End> meet(std::span<OpenDevice* const> devices, TestCase& test_case,
+                          std::uint64_t seed, const Placement& placement);
   bool connect(End& end, TestCase& test_case);
-  std::optional<Totals> run(End& end, const TestCase& test_case, const Placement& placement);
+  std::optional<Totals> run(End& end, const TestCase& test_case);
   std::optional<Totals> await_finish(LoopThread& loop, LoopThread* sender, WindowSync& gate,
                                      const EventFd& attention, End& end);
 
@@ -137,21 +141,21 @@ class ClientSession {
 void ClientSession::welcome(const Greeting& greeting) {
   const Wanted wanted = welcome_initiator(
       channel_, greeting, [this](const Wanted& question) { list_ports_for(question); });
-  const OpenDevice* const device = described(wanted);
-  nlohmann::ordered_json environment = environment_with(clock_, device);
+  const std::vector<OpenDevice*> devices = described(wanted);
+  nlohmann::ordered_json environment = environment_with(clock_, devices);
   if (own_ && !own_->memory.empty()) environment["memory"] = own_->memory;
   send_environment(channel_, environment);
   host_.log(fmt::format("connected, rdmameter {}, served by {}", greeting.initiator_version,
-                        device != nullptr ? device->port.where() : "no verbs device"),
+                        devices.empty() ? "no verbs device" : where_of(devices)),
             ClientEvent::connected);
 }
 
-/// The device that a client wants to know of; null: there is none.
-const OpenDevice* ClientSession::described(const Wanted& wanted) {
-  if (!wanted.end) return nullptr;
+/// The devices that a client wants to know of; empty: there are none.
+std::vector<OpenDevice*> ClientSession::described(const Wanted& wanted) {
+  if (!wanted.end) return {};
   EndSettings end = *wanted.end;
   choose_own(end, own_);
-  return devices_.find(end.device, end.port_num, end.gid_index);
+  return devices_.find_each(end);
 }
 
 void ClientSession::list_ports_for(const Wanted& wanted) {
@@ -217,25 +221,21 @@ void ClientSession::serve_case(const nlohmann::json& message) {
     if (const std::string why = why_impossible(test_case); !why.empty()) throw Unsupported(why);
     const RunningCase running{host_, needs_of(test_case)};
     host_.log(case_text(test_case));
-    if (!test_case.over_tcp()) {
-      const EndSettings& own = test_case.responder;
-      use_gids_of(devices_.get_anew(own.device, own.port_num, own.gid_index), prepare.gids);
-    }
-    const std::string used =
-        test_case.over_tcp() ? std::string() : device_of(test_case).port.device;
+    const std::vector<OpenDevice*> devices = open_for(test_case, prepare.devices);
     const auto avoid =
         prepare.same_host ? std::span<const unsigned>(prepare.cpus) : std::span<const unsigned>();
-    const Placement placement = choose_placement(
-        wish_of(test_case, Role::responder, used, prepare.same_host, avoid), claims_);
+    const Placement placement =
+        place_end(test_case, Role::responder, prepare.same_host, avoid, claims_);
     if (test_case.control()) {
-      if (!serve_connects(channel_, device_of(test_case), test_case, placement, interrupt_))
+      if (!serve_connects(channel_, *devices.front(), test_case, placement, interrupt_))
         send(make_message("abandoned"));
       return;
     }
-    settle_here(test_case);
-    std::optional<End> end = meet(test_case, prepare.seed, placement);
+    for (const OpenDevice* device : devices)  // what the plan leaves to this end
+      test_case = with_known_sges(test_case, device->limits);
+    std::optional<End> end = meet(devices, test_case, prepare.seed, placement);
     if (!end) return;
-    const std::optional<Totals> sent = run(*end, test_case, placement);
+    const std::optional<Totals> sent = run(*end, test_case);
     if (!sent) {
       send(make_message("abandoned"));
       return;
@@ -258,27 +258,35 @@ void ClientSession::serve_case(const nlohmann::json& message) {
   }
 }
 
-/// What the plan leaves to this end.
-void ClientSession::settle_here(TestCase& test_case) {
-  if (!test_case.over_tcp()) test_case = with_known_sges(test_case, device_of(test_case).limits);
+/// The devices of a case, which take GIDs that go with those of the initiator's.
+/// @param peer  of each of those
+/// @return  none of a case over TCP
+std::vector<OpenDevice*> ClientSession::open_for(const TestCase& test_case,
+                                                 const std::vector<GidsOfDevice>& peer) {
+  if (test_case.over_tcp()) return {};
+  std::vector<OpenDevice*> devices = devices_.get_each(test_case.responder, true);
+  if (devices.size() != test_case.devices() || peer.size() != devices.size())
+    throw MeasurementError(
+        fmt::format("the peer's message: a case of {} devices, with {} of the responder's and the "
+                    "GIDs of {}",
+                    test_case.devices(), devices.size(), peer.size()));
+  for (std::size_t i = 0; i < devices.size(); ++i) use_gids_of(*devices[i], peer[i].gids);
+  return devices;
 }
 
 /// Makes this end and connects it, on the CPU of its first loop: see Repetition::prepare().
 /// @return nothing: the initiator has abandoned the case
-std::optional<End> ClientSession::meet(TestCase& test_case, std::uint64_t seed,
-                                       const Placement& placement) {
+std::optional<End> ClientSession::meet(std::span<OpenDevice* const> devices, TestCase& test_case,
+                                       std::uint64_t seed, const Placement& placement) {
   const Pinned pinned = pinned_to_make(placement, "--peer-core");
-  std::optional<End> end = make_end(test_case, seed);
+  std::optional<End> end =
+      devices.empty()
+          ? make_socket_end(channel_.fd(), interrupt_, test_case, Role::responder, seed, placement)
+          : make_verbs_end(devices, test_case, Role::responder, seed, {&interrupt_, channel_.fd()},
+                           placement);
   send(make_message("ready", Ready{end->introductions(), placement.only()}));
   if (!connect(*end, test_case)) end.reset();
   return end;
-}
-
-End ClientSession::make_end(const TestCase& test_case, std::uint64_t seed) {
-  if (test_case.over_tcp())
-    return make_socket_end(channel_.fd(), interrupt_, test_case, Role::responder, seed);
-  return make_verbs_end(device_of(test_case), test_case, Role::responder, seed,
-                        {&interrupt_, channel_.fd()});
 }
 
 /// Takes the initiator's introduction and connects to it.
@@ -306,17 +314,15 @@ bool ClientSession::connect(End& end, TestCase& test_case) {
 
 /// The traffic, from the first message to the last.
 /// @return how many messages each of the initiator's threads sent; nothing: it abandons the case
-std::optional<Totals> ClientSession::run(End& end, const TestCase& test_case,
-                                         const Placement& placement) {
+std::optional<Totals> ClientSession::run(End& end, const TestCase& test_case) {
   const EventFd attention;
   WindowSync gate{channel_, test_case, end.backward, attention};
-  const auto start = [&](Side& side, std::uint64_t first) {
-    return std::make_unique<LoopThread>(
-        side, test_case.wait, placement.of_loops(first, side.runners.size()), clock_, attention);
+  const auto start = [&](Side& side) {
+    return std::make_unique<LoopThread>(side, test_case.wait, clock_, attention);
   };
-  const auto loop = start(end.forward, 0);
+  const auto loop = start(end.forward);
   std::unique_ptr<LoopThread> sender;
-  if (!end.backward.empty()) sender = start(end.backward, end.forward.runners.size());
+  if (!end.backward.empty()) sender = start(end.backward);
   send(make_message("running"));
   std::optional<Totals> sent = await_finish(*loop, sender.get(), gate, attention, end);
   if (!sent) return sent;

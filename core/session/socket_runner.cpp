@@ -154,8 +154,9 @@ std::string SocketRunner::where() const {
 }
 
 End make_socket_end(int session, const InterruptSource& interrupt, const TestCase& test_case,
-                    Role role, std::uint64_t seed) {
+                    Role role, std::uint64_t seed, const Placement& placement) {
   End end;
+  end.forward.cpus.assign(placement.cpus.begin(), placement.cpus.end());
   end.forward.runners.push_back(
       std::make_unique<SocketRunner>(session, interrupt, test_case, role, seed));
   return end;

@@ -57,7 +57,8 @@ class SocketRunner final : public EndpointRunner {
 };
 
 /// An end of a case over TCP. Arguments and errors as SocketRunner's.
+/// @param placement  where the loop runs
 End make_socket_end(int session, const InterruptSource& interrupt, const TestCase& test_case,
-                    Role role, std::uint64_t seed);
+                    Role role, std::uint64_t seed, const Placement& placement);
 
 }  // namespace rdmameter

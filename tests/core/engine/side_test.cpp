@@ -38,7 +38,7 @@ class FakeRunner final : public EndpointRunner {
   std::optional<Verdict> verify(std::uint64_t total) const override {
     return Verdict{.checked_bytes = total, .first_fault = peer_ == 4 ? "torn" : ""};
   }
-  nlohmann::ordered_json counters() const override { return nullptr; }
+  nlohmann::ordered_json counters() const override { return {{"port_xmit_packets", 10 + seed_}}; }
   nlohmann::ordered_json resources() const override {
     return {{"qps", 2}, {"send_wrs_per_qp", 128}};
   }
@@ -84,7 +84,8 @@ struct FakeTeam {
   }
 
   SideResult run(std::span<const unsigned> cpus = {}) {
-    return side.run(Wait::yield, cpus, {}, stop);
+    side.cpus.assign(cpus.begin(), cpus.end());
+    return side.run(Wait::yield, {}, stop);
   }
 
   std::vector<FakeRunner*> fakes;
@@ -165,6 +166,23 @@ TEST(Side, OneThatThrowsStopsTheOthersAndTellsWhy) {
   } catch (const MeasurementError& error) {
     EXPECT_STREQ(error.what(), "it does not fit");
   }
+}
+
+TEST(Side, SumsOfOneDeviceAreOfItsRunnersAlone) {
+  FakeTeam fakes{4, [](std::uint64_t i, const LoopPlan&, const StopFlag&, LoopTally& tally) {
+                   tally.operations = 100;
+                   tally.elapsed_ns = i < 2 ? 1000 : 4000;
+                   tally.progress.store(i + 1);
+                   return LoopResult{};
+                 }};
+  fakes.side.devices = 2;
+  ASSERT_EQ(fakes.run().why, LoopResult::Why::done);
+  EXPECT_EQ(SideTally{fakes.side.of_device(0)}.elapsed_ns, 1000U);
+  EXPECT_EQ(SideTally{fakes.side.of_device(1)}.elapsed_ns, 4000U);
+  EXPECT_EQ(progress_of(fakes.side.of_device(1)), 7U);
+  EXPECT_EQ(fakes.side.counters().at("port_xmit_packets"), 10 + 14);  // of runners 0 and 2
+  fakes.fakes[2]->event_after_ = 1;
+  EXPECT_EQ(fakes.side.take_fatal_event(), "a fake reports IBV_EVENT_PORT_ERR");
 }
 
 TEST(Side, ACpuThatIsNotThereStopsAllOfThem) {
