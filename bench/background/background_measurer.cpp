@@ -83,7 +83,7 @@ Outcome BackgroundMeasurer::beside(const TestCase& test_case) {
 }  // namespace
 
 std::uint64_t loops_of(const TestCase& test_case) {
-  return test_case.threads * (test_case.bidirectional ? 2 : 1);
+  return test_case.devices() * test_case.threads * (test_case.bidirectional ? 2 : 1);
 }
 
 std::unique_ptr<Measurer> make_background_measurer(std::unique_ptr<Measurer> cases,

@@ -45,8 +45,8 @@ void PlanTotals::add(const TestCase& test_case) {
   if (test_case.sweeps()) {
     sweeps = true;
   } else if (test_case.open_loop()) {  // its rate says how long it takes
-    duration_ns +=
-        counted * static_cast<double>(test_case.threads) * 1e9 / messages_per_s(test_case);
+    duration_ns += counted * static_cast<double>(test_case.threads * test_case.devices()) * 1e9 /
+                   messages_per_s(test_case);
   } else {
     operations += counted;
     operations_ns += counted * message_ns;

@@ -125,7 +125,7 @@ std::uint64_t case_memory_bytes(const TestCase& asked, Role role) {
     return role == Role::initiator || asked.needs_responder() ? control_bytes(asked) : 0;
   const std::uint64_t one_way = thread_bytes(asked, role);
   const Role other = role == Role::initiator ? Role::responder : Role::initiator;
-  return asked.threads *
+  return asked.devices() * asked.threads *
          (one_way + (asked.bidirectional ? thread_bytes(backward_of(asked), other) : 0));
 }
 

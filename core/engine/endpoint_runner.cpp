@@ -3,13 +3,12 @@
 
 #include <fmt/format.h>
 
-#include <chrono>
 #include <cstdlib>
 #include <cstring>
-#include <thread>
 
 #include "core/base/cpu_time.h"
 #include "core/engine/account/over_time.h"
+#include "core/engine/layout/layout.h"
 #include "core/verbs/wc_status.h"
 
 namespace rdmameter {
@@ -35,13 +34,10 @@ EndpointRunner::EndpointRunner(const TestCase& test_case, Role role, std::uint64
   fill_plan(plan_, case_);
 }
 
-LoopResult EndpointRunner::run(Wait wait, std::span<const unsigned> cpus, const ClockChoice& clock,
-                               StopFlag& stop) {
+LoopResult EndpointRunner::run(Wait wait, const ClockChoice& clock, const StopFlag& stop) {
   const Loop measured = loop(wait, clock.kind);
   if (measured == nullptr) return {};
   has_loop_ = true;
-  const Pinned pinned{cpus.empty() ? std::nullopt : std::optional(cpus.front()),
-                      role_ == Role::initiator ? "--core" : "--peer-core"};
   const std::uint64_t before = thread_cpu_ns();
   const LoopResult end = measured(plan_, clock, stop, tally_);
   cpu_ns_ = thread_cpu_ns() - before;
@@ -49,18 +45,8 @@ LoopResult EndpointRunner::run(Wait wait, std::span<const unsigned> cpus, const 
   return end;
 }
 
-std::string EndpointRunner::await_fatal_event() {
-  constexpr auto kTick = std::chrono::milliseconds{10};
-  std::string event = take_fatal_event();
-  for (int tries = 0; tries < 20 && event.empty(); ++tries) {
-    std::this_thread::sleep_for(kTick);
-    event = take_fatal_event();
-  }
-  return event;
-}
-
-void EndpointRunner::expect(const std::vector<std::uint64_t>& sent) {
-  plan_.expected.store(sent.front(), std::memory_order_release);
+void EndpointRunner::expect(std::uint64_t sent) {
+  plan_.expected.store(sent * copies_of(case_), std::memory_order_release);
 }
 
 void fill_plan(LoopPlan& plan, const TestCase& test_case) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// One end's part in one repetition of a case, the same steps for initiator and responder: create,
-// connect, run the measured loop, verify, tell. What the messages go over is a derived class's.
+// One loop of one end in one repetition of a case, the same steps for initiator and responder:
+// create, connect, run the measured loop, verify, tell. What the messages go over is a derived
+// class's; an end (core/engine/end.h) has one of these for each direction and thread.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +9,6 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -49,40 +49,34 @@ class EndpointRunner {
   /// @param peer  its introduction
   virtual void record_effective(TestCase& test_case, const Introduction& peer) const = 0;
 
-  /// Runs this end's measured loop on the calling thread, pinned to the first of `cpus` [empty:
-  /// left where it is]. Returns at once where this end takes no part.
+  /// Runs the measured loop on the calling thread, where that is. Returns at once where this end
+  /// takes no part.
   /// @param wait  not Wait::automatic
-  /// @param stop  read; and written where of several threads one fails, to end the others
-  virtual LoopResult run(Wait wait, std::span<const unsigned> cpus, const ClockChoice& clock,
-                         StopFlag& stop);
+  LoopResult run(Wait wait, const ClockChoice& clock, const StopFlag& stop);
 
   /// What the peer has sent, to be told before StopReason::finish: then a receiver ends once all of
-  /// it is there. For a thread other than the measuring one. @param sent  by each thread
-  virtual void expect(const std::vector<std::uint64_t>& sent);
+  /// it is there. For a thread other than the measuring one.
+  void expect(std::uint64_t sent);
 
   /// Ends the measured run now, which is then over as if its time had come. For a thread other than
   /// the measuring one. @return had it begun, so that there is something to keep?
-  virtual bool end_now() noexcept { return tally_.end_now(); }
+  bool end_now() noexcept { return tally_.end_now(); }
 
   /// Opens and closes the windows of loops that load each other together. Before run().
   /// @param gate  borrowed
-  virtual void pass(LoadGate& gate) { plan_.gate = &gate; }
+  void pass(LoadGate& gate) { plan_.gate = &gate; }
 
   /// What has befallen the device since this was called last and ends a run; empty: nothing.
   virtual std::string take_fatal_event() = 0;
-
-  /// The same after a loop has failed: the kernel tells of what has befallen a port by a work
-  /// queue, so that the completions in error may come first. Waits up to 200 ms.
-  std::string await_fatal_event();
 
   /// Cuts this end off from its peer, so that a loop whose polls are never empty ends. For a thread
   /// other than the measuring one.
   virtual void abort_traffic() noexcept = 0;
 
-  /// Checks what arrived here. @param peer_totals  messages that each of the peer's threads sent
-  /// over the whole traffic
+  /// Checks what arrived here. @param peer_total  messages that the peer sent over the whole
+  /// traffic
   /// @return nothing where no data comes to this end
-  virtual std::optional<Verdict> verify(const std::vector<std::uint64_t>& peer_totals) const = 0;
+  virtual std::optional<Verdict> verify(std::uint64_t peer_total) const = 0;
 
   /// Messages that each of this end's receive queues took; empty: it has none.
   virtual std::vector<std::uint64_t> arrivals() const { return {}; }
@@ -95,28 +89,26 @@ class EndpointRunner {
   /// Where the messages go, for people.
   virtual std::string where() const = 0;
 
+  Role role() const { return role_; }
   const LoopTally& tally() const { return tally_; }
-  /// Messages sent or received over the whole traffic, by each thread.
-  virtual std::vector<std::uint64_t> totals() const { return {tally_.total}; }
   /// Messages so far, for a thread other than the measuring one.
-  virtual std::uint64_t progress() const { return tally_.progress.load(std::memory_order_relaxed); }
+  std::uint64_t progress() const { return tally_.progress.load(std::memory_order_relaxed); }
   bool has_loop() const { return has_loop_; }
   std::uint64_t cpu_ns() const { return cpu_ns_; }  ///< of the whole loop, warm-up included
-  /// Where each measuring thread was when its loop ended; none where this end has no loop.
-  virtual std::vector<LoopPlace> places() const { return place_; }
+  /// Where the measuring thread was when its loop ended; empty where this end has no loop.
+  const std::vector<LoopPlace>& place() const { return place_; }
   /// What an open loop measured beside its responses; nothing: it is none, or not its initiator.
   virtual std::optional<LoadData> load() const { return std::nullopt; }
   /// The best stretch of a bandwidth that this end sends; nothing: it was not looked for.
   virtual std::optional<PeakData> peak() const { return std::nullopt; }
-  /// What each QP of this end did, of all threads; empty: there is one, and nobody asked about it.
+  /// What each of its QPs did; empty: the case has one, and nobody asked about it.
   virtual std::vector<QpFigures> per_qp() const { return {}; }
   /// What the loop noted of itself, once it has ended; null: the case is not watched.
   virtual const WatchData* watched() const { return nullptr; }
-  /// Null where the loop takes no samples.
+  /// Null where the loop takes no samples, or they were taken away.
+  const Histogram* latency() const { return latency_.get(); }
   std::unique_ptr<Histogram> take_latency() { return std::move(latency_); }
-  /// Null where it keeps none; of several threads, until they have ended.
-  LatencySeries* over_time() { return over_time_.get(); }
-  std::unique_ptr<LatencySeries> take_over_time() { return std::move(over_time_); }
+  LatencySeries* over_time() { return over_time_.get(); }  ///< null where it keeps none
 
  protected:
   /// @param seed  of both ends' payload patterns

@@ -26,8 +26,6 @@ void list_fields(auto& fields, Is<ListeningAt> auto& at) {
   fields("nonce", at.nonce, {.min_size = kNonceChars, .max_size = kNonceChars});
 }
 
-inline constexpr std::size_t kMaxThreadsOfACase = 256;  ///< the axis's range
-
 /// The introduction of one direction.
 struct Introduction {
   std::optional<EndpointInfo> endpoint;  ///< nothing: it is on no verbs device
@@ -37,8 +35,9 @@ struct Introduction {
   std::uint64_t recv_sge = 0;  ///< SGEs of each of its receives
   std::string group;           ///< of a multicast that it receives; empty: none
   std::optional<ListeningAt> listening;
-  std::vector<Introduction> threads;  ///< of several threads each; what concerns the device alone
-                                      ///< is then the first one's
+  /// Of several endpoints each: by device, and of each by thread. What concerns all is then the
+  /// first one's.
+  std::vector<Introduction> threads;
 
   /// @throws MeasurementError  a peer has none, or not that of so many QPs; or no number of a port
   const EndpointInfo& endpoint_of(std::uint64_t qps) const;
@@ -54,7 +53,7 @@ void list_fields(auto& fields, Is<Introduction> auto& end) {
   fields("recv_sge", end.recv_sge);
   fields("group", end.group, {.max_size = 64});
   fields("listening", end.listening);
-  fields("threads", end.threads, {.max_size = kMaxThreadsOfACase});
+  fields("threads", end.threads, {.max_size = kMostEndpoints});
 }
 
 /// The introductions of both directions.

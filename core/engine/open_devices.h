@@ -5,9 +5,11 @@
 
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 #include "core/base/error.h"
 #include "core/engine/endpoint.h"
@@ -20,6 +22,17 @@ inline nlohmann::ordered_json environment_with(const ClockChoice& clock, const O
   if (device == nullptr) return environment_json(clock, nullptr);
   const DeviceInUse in_use{*device->context, device->port, device->gid};
   return environment_json(clock, &in_use);
+}
+
+/// The same with several: `device` is the first, and `devices` has all.
+inline nlohmann::ordered_json environment_with(const ClockChoice& clock,
+                                               std::span<OpenDevice* const> devices) {
+  nlohmann::ordered_json environment =
+      environment_with(clock, devices.empty() ? nullptr : devices.front());
+  if (devices.size() > 1)
+    for (const OpenDevice* device : devices)
+      environment["devices"].push_back(environment_with(clock, device).at("device"));
+  return environment;
 }
 
 class OpenDevices {
@@ -46,12 +59,21 @@ class OpenDevices {
     return found;
   }
 
-  /// The device as from get(); null where there is none: each case that needs one then says so.
-  OpenDevice* find(const std::string& device, std::uint64_t port_num, std::uint64_t gid_index) {
+  /// All devices of an end, in order. @param anew  as get_anew(). @throws as that
+  std::vector<OpenDevice*> get_each(const EndSettings& end, bool anew = false) {
+    std::vector<OpenDevice*> devices;
+    for (const std::string& name : split_devices(end.device))
+      devices.push_back(anew ? &get_anew(name, end.port_num, end.gid_index)
+                             : &get(name, end.port_num, end.gid_index));
+    return devices;
+  }
+
+  /// As get_each(); empty where there is no device: each case that needs one then says so.
+  std::vector<OpenDevice*> find_each(const EndSettings& end) {
     try {
-      return &get(device, port_num, gid_index);
+      return get_each(end);
     } catch (const NoDevice&) {
-      return nullptr;
+      return {};
     }
   }
 

@@ -185,10 +185,6 @@ std::string VerbsRunner::take_fatal_event() {
   return event.empty() && cm_ ? cm_->take_fatal_event() : event;
 }
 
-void VerbsRunner::expect(const std::vector<std::uint64_t>& sent) {
-  EndpointRunner::expect({sent.front() * copies_of(case_)});
-}
-
 EndpointRunner::Loop VerbsRunner::loop(Wait wait, ClockChoice::Kind clock) {
   if (wait == Wait::event && !endpoint_.raises_events())
     throw MeasurementError("--wait event was not part of the case, so its CQs raise no events");
@@ -220,8 +216,7 @@ EndpointRunner::Loop VerbsRunner::loop(Wait wait, ClockChoice::Kind clock) {
   };
 }
 
-std::optional<Verdict> VerbsRunner::verify(const std::vector<std::uint64_t>& peer_totals) const {
-  const std::uint64_t peer_total = peer_totals.front();
+std::optional<Verdict> VerbsRunner::verify(std::uint64_t peer_total) const {
   if (case_.mixed()) return verify_mix(peer_total);
   if (case_.atomic()) return verify_atomics(role_ == Role::initiator ? tally().total : peer_total);
   const Area& area = endpoint_.layout().target;
@@ -279,7 +274,8 @@ Verdict VerbsRunner::verify_atomics(std::uint64_t total) const {
 }
 
 std::vector<QpFigures> VerbsRunner::per_qp() const {
-  if (case_.multicast() || (case_.qps * case_.threads == 1 && case_.path.flow_label.empty()))
+  if (case_.multicast() ||
+      (case_.qps * case_.threads * case_.devices() == 1 && case_.path.flow_label.empty()))
     return {};
   std::vector<QpFigures> figures = work_->per_qp(tally().elapsed_ns);
   figures.resize(case_.qps);

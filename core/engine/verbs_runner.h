@@ -33,8 +33,7 @@ class VerbsRunner final : public EndpointRunner {
   /// See Endpoint::move_qps_to_error().
   void abort_traffic() noexcept override { endpoint_.move_qps_to_error(); }
   std::vector<std::uint64_t> arrivals() const override { return work_->arrivals(); }
-  void expect(const std::vector<std::uint64_t>& sent) override;
-  std::optional<Verdict> verify(const std::vector<std::uint64_t>& peer_totals) const override;
+  std::optional<Verdict> verify(std::uint64_t peer_total) const override;
   std::optional<LoadData> load() const override { return work_->load(); }
   std::optional<PeakData> peak() const override { return work_->peak(case_.size_bytes, scale_); }
   std::vector<QpFigures> per_qp() const override;

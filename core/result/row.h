@@ -165,6 +165,15 @@ struct PerQpData {
   std::vector<std::uint64_t> slow;       ///< those far from the others, the slowest first
 };
 
+/// One device of a case over several, with the one of the peer's that it measures with. Of both
+/// directions together.
+struct DeviceData {
+  std::string device, peer_device;
+  std::uint64_t messages = 0, bytes = 0, window_ns = 0;
+  /// What links and slots of the two leave to payload [Gb/s]; nothing: not known.
+  std::optional<double> bound_gbps;
+};
+
 /// How far the repetitions of a case have settled the median of one metric.
 struct SettledMetric {
   std::string metric;               ///< its key, which its unit ends: "p50_ns"
@@ -307,6 +316,7 @@ struct Measurement {
   std::optional<SweepData> sweep;
   std::optional<BackgroundData> background;
   std::optional<PerQpData> per_qp;
+  std::vector<DeviceData> per_device;  ///< empty: there is one, or none
   std::optional<TopologyData> topology;
   std::optional<std::uint64_t> lost;       ///< UC/UD pings without a pong
   nlohmann::ordered_json device_counters;  ///< {"initiator":{...},"responder":{...}}; null: none

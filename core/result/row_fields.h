@@ -209,6 +209,20 @@ void list_fields(auto& fields, Is<PerQpData> auto& data) {
 /// Lists that apply have one element for each QP that is listed. @throws UsageError
 void complete(PerQpData& data, const CheckedJson& json);
 
+inline constexpr std::size_t kMaxRowDevices = 64;
+
+void list_fields(auto& fields, Is<DeviceData> auto& data) {
+  fields("device", data.device, {.max_size = 64});
+  fields("peer_device", data.peer_device, {.max_size = 64});
+  fields("messages", data.messages, {.max = kMaxExactCount});
+  fields("bytes", data.bytes, {.max = kMaxExactCount});
+  fields("window_ns", data.window_ns, {.max = kMaxExactCount});
+  fields.derived("gbps", [&] { return bandwidth_gbps(data.bytes, data.window_ns); });
+  fields.derived("mmsg_per_s", [&] { return bandwidth_mmsg_per_s(data.messages, data.window_ns); });
+  fields("bound_gbps", data.bound_gbps);
+  fields.derived("bound_percent", [&] { return bound_percent(data); });
+}
+
 inline constexpr std::size_t kMaxUntilMetrics = 32;
 
 void list_fields(auto& fields, Is<SettledMetric> auto& settled) {
@@ -354,6 +368,7 @@ void list_fields(auto& fields, Is<Row> auto& row) {
   fields("sweep", row.sweep);
   fields("background", row.background);
   fields("per_qp", row.per_qp);
+  fields("per_device", row.per_device, {.max_size = kMaxRowDevices});
   fields("topology", row.topology);
   fields("lost", row.lost);
   fields.bulk("device_counters", row.device_counters);

@@ -134,6 +134,11 @@ double background_per_s(const BackgroundData& data) {
   return rate(data.operations, data.window_ns) * 1e9;
 }
 
+std::optional<double> bound_percent(const DeviceData& data) {
+  if (!data.bound_gbps || *data.bound_gbps <= 0) return std::nullopt;
+  return 100 * bandwidth_gbps(data.bytes, data.window_ns) / *data.bound_gbps;
+}
+
 double background_gbps(const BackgroundData& data) {
   return rate(data.bytes, data.window_ns) * 8;
 }

@@ -52,7 +52,9 @@ double bandwidth_mmsg_per_s(const BandwidthData& data);                        /
 std::optional<double> settled_share(const SettledMetric& settled);
 
 double background_per_s(const BackgroundData& data);  ///< operations [1/s]
-double background_gbps(const BackgroundData& data);   ///< payload [1e9 bits/s]
+/// Of its bound; nothing: that is not known.
+std::optional<double> bound_percent(const DeviceData& data);
+double background_gbps(const BackgroundData& data);  ///< payload [1e9 bits/s]
 
 double load_part_gbps(const LoadPart& part);      ///< payload reached [1e9 bits/s]
 double load_offered_per_s(const LoadData& data);  ///< requests that fell due [1/s]

@@ -21,7 +21,7 @@ namespace {
 std::uint64_t most_under_way(const TestCase& test_case) {
   if (test_case.over_tcp()) return 0;
   const std::uint64_t receives = receiver_counts(test_case) ? test_case.queues.rx_depth : 0;
-  return copies_of(test_case) * test_case.threads * test_case.qps *
+  return copies_of(test_case) * test_case.devices() * test_case.threads * test_case.qps *
          (test_case.queues.depth + receives);
 }
 
@@ -97,6 +97,51 @@ BandwidthData both(const BandwidthData& forward, const BandwidthData& backward) 
   if (sum.duplicated) *sum.duplicated += backward.duplicated.value_or(0);
   if (sum.reordered) *sum.reordered += backward.reordered.value_or(0);
   return sum;
+}
+
+namespace {
+
+DeviceData device_data(const TestCase& one) {
+  return {.device = one.initiator.device, .peer_device = one.responder.device, .bound_gbps = {}};
+}
+
+std::uint64_t completed_bytes(const LoadData& load, const TestCase& one) {
+  if (load.mix.empty()) return load.completed * one.size_bytes;
+  std::uint64_t bytes = 0;
+  for (const LoadPart& part : load.mix) bytes += part.completed * part.size_bytes;
+  return bytes;
+}
+
+}  // namespace
+
+std::vector<DeviceData> per_device(const TestCase& test_case, const Report& sent,
+                                   const Report& received, const Report* back_sent,
+                                   const Report* back_received) {
+  std::vector<DeviceData> devices;
+  for (std::size_t i = 0; i < sent.devices.size(); ++i) {
+    const TestCase one = of_device(test_case, i);
+    BandwidthData sum = bandwidth_of(one, sent.devices[i], received.devices.at(i));
+    if (back_sent != nullptr)
+      sum = both(sum, bandwidth_of(one, back_sent->devices.at(i), back_received->devices.at(i)));
+    DeviceData& data = devices.emplace_back(device_data(one));
+    data.messages = sum.messages;
+    data.bytes = sum.bytes;
+    data.window_ns = sum.window_ns;
+  }
+  return devices;
+}
+
+std::vector<DeviceData> per_device_of_load(const TestCase& test_case, const Side& initiator) {
+  std::vector<DeviceData> devices;
+  for (std::size_t i = 0; initiator.devices > 1 && i < initiator.devices; ++i) {
+    const TestCase one = of_device(test_case, i);
+    DeviceData& data = devices.emplace_back(device_data(one));
+    const LoadData load = load_of(initiator.of_device(i)).value();
+    data.messages = load.completed;
+    data.bytes = completed_bytes(load, one);
+    data.window_ns = load.completing_ns;
+  }
+  return devices;
 }
 
 nlohmann::ordered_json direction_json(const BandwidthData& one) {

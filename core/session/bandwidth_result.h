@@ -22,6 +22,17 @@ BandwidthData bandwidth_of(const TestCase& test_case, const Report& sent, const 
 /// messages give the sum of the rates.
 BandwidthData both(const BandwidthData& forward, const BandwidthData& backward);
 
+/// What each of several devices did, by what each end's loops on it counted; `bound_gbps` is not
+/// known here.
+/// @param sent, received  of the forward direction
+/// @param back_sent, back_received  of the other; null: there is none
+std::vector<DeviceData> per_device(const TestCase& test_case, const Report& sent,
+                                   const Report& received, const Report* back_sent,
+                                   const Report* back_received);
+
+/// The same of an open loop, whose initiator alone counts.
+std::vector<DeviceData> per_device_of_load(const TestCase& test_case, const Side& initiator);
+
 /// "messages", "window_ns", and where they are counted "sent", "received".
 nlohmann::ordered_json direction_json(const BandwidthData& one);
 

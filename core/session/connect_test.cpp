@@ -138,7 +138,7 @@ Outcome measure(MessageExchange& messages, const CmWatch& watch, const ConnectPl
   const auto& [device, test_case, placement, same_host] = plan;
   const Pinned pinned = pinned_to_make(placement, "--core");
   messages.send(make_message("prepare", Prepare{.test_case = case_to_wire(test_case),
-                                                .gids = device.gids,
+                                                .devices = {{device.gids}},
                                                 .same_host = same_host,
                                                 .cpus = placement.cpus}));
   ConnectEndpoint end{device, test_case, Role::initiator, watch};

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/session/end_choice.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -37,8 +39,11 @@ const std::vector<PortFacts>& EndChoice::theirs(const EndSettings& wanted, Chann
 }
 
 bool EndChoice::usable_here(const EndSettings& mine_fixed, Transport transport) {
-  return choose_port({mine(mine_fixed.device, mine_fixed.gid_index), mine_fixed}, transport) !=
-         nullptr;
+  return std::ranges::all_of(split_devices(mine_fixed.device), [&](const std::string& device) {
+    EndSettings one = mine_fixed;
+    one.device = device;
+    return choose_port({mine(device, one.gid_index), one}, transport) != nullptr;
+  });
 }
 
 void EndChoice::require_joinable(const EndPorts& here, const EndPorts& there, Transport transport,
@@ -53,37 +58,94 @@ void EndChoice::require_joinable(const EndPorts& here, const EndPorts& there, Tr
   if (!why.empty()) throw Unsupported(why);
 }
 
+/// The ports of one device at each end.
+/// @param taken  devices of the peer's that others of the case have; null: there are no others,
+///               and it is told what was passed over, and why the ends cannot be joined
+/// @return  nothing: whoever opens the devices says why
+std::optional<EndChoice::Pair> EndChoice::choose(const TestCase& test_case, Channel& channel,
+                                                 const std::vector<std::string>* taken) {
+  const EndSettings &initiator = test_case.initiator, &responder = test_case.responder;
+  const EndPorts here{mine(initiator.device, initiator.gid_index), initiator};
+  if (choose_port(here, test_case.transport) == nullptr) return std::nullopt;
+  std::vector<PortFacts> left = theirs(responder, channel);
+  std::erase_if(left, [&](const PortFacts& port) {
+    return taken != nullptr && std::ranges::find(*taken, port.device) != taken->end();
+  });
+  const EndPorts there{left, responder};
+  const auto pair = choose_port_pair(here, there, test_case.transport);
+  if (!pair) {
+    if (taken == nullptr) require_joinable(here, there, test_case.transport, channel);
+    return std::nullopt;
+  }
+  if (taken == nullptr) {
+    std::string line = choice_text(here, there, *pair, test_case.transport);
+    if (listener_ && !line.empty() && line != told_) listener_(line);
+    told_ = std::move(line);
+  }
+  return Pair{{pair->mine->device, pair->mine->number},
+              {pair->theirs->device, pair->theirs->number}};
+}
+
+/// One device after the other, each with what those before it have left of the peer's.
+EndChoice::Pair EndChoice::choose_several(const TestCase& test_case, Channel& channel) {
+  const auto open = [](const EndSettings& end) {
+    return end.device.empty() || end.device == kAllDevices;
+  };
+  std::vector<std::string> here, there, taken;
+  if (!open(test_case.responder)) there = split_devices(test_case.responder.device);
+  if (!open(test_case.initiator)) here = split_devices(test_case.initiator.device);
+  if (here.empty())
+    for (const PortFacts& port : mine("", test_case.initiator.gid_index))
+      if (here.empty() || here.back() != port.device) here.push_back(port.device);
+  std::optional<Pair> all;
+  const auto join = [](Taken& sum, const Taken& more) {
+    sum.device += kDeviceSeparator + more.device;
+    if (sum.port_num != more.port_num) sum.port_num = kAuto;
+  };
+  for (const std::string& device : here) {
+    if (!there.empty() && taken.size() == there.size()) break;
+    TestCase one = test_case;
+    one.initiator.device = device;
+    one.responder.device = there.empty() ? std::string() : there[taken.size()];
+    const std::optional<Pair> pair = choose(one, channel, &taken);
+    if (!pair && open(test_case.initiator)) continue;
+    if (!pair)
+      throw MeasurementError(fmt::format(
+          "{} and {} cannot be joined: is a port of each ACTIVE with a GID, and of one kind and "
+          "subnet? See: rdmameter devices",
+          device, there.empty() ? "what is left of the peer's devices" : there[taken.size()]));
+    taken.push_back(pair->second.device);
+    if (!all) {
+      all = pair;
+      continue;
+    }
+    join(all->first, pair->first);
+    join(all->second, pair->second);
+  }
+  if (!all)
+    throw MeasurementError("no device reaches one of the peer's devices: rdmameter devices");
+  return *all;
+}
+
 TestCase EndChoice::settled(TestCase test_case, Channel& channel) {
-  const EndSettings initiator = test_case.initiator, responder = test_case.responder;
+  const auto fixed = [](const EndSettings& end) {
+    return Fixed{end.device, end.port_num, end.gid_index};
+  };
+  const std::tuple key{fixed(test_case.initiator), fixed(test_case.responder), test_case.transport};
+  auto known = made_.find(key);
+  if (known == made_.end()) {
+    const bool several = names_several(test_case.initiator) || names_several(test_case.responder);
+    const auto pair =
+        several ? std::optional(choose_several(test_case, channel)) : choose(test_case, channel);
+    if (!pair) return test_case;
+    known = made_.emplace(key, *pair).first;
+  }
   const auto settle = [](EndSettings& end, const Taken& taken) {
     end.device = taken.device;
     end.port_num = taken.port_num;
   };
-  const auto fixed = [](const EndSettings& end) {
-    return Fixed{end.device, end.port_num, end.gid_index};
-  };
-  const std::tuple key{fixed(initiator), fixed(responder), test_case.transport};
-  if (const auto known = made_.find(key); known != made_.end()) {
-    settle(test_case.initiator, known->second.first);
-    settle(test_case.responder, known->second.second);
-    return test_case;
-  }
-  const EndPorts here{mine(initiator.device, initiator.gid_index), initiator};
-  if (choose_port(here, test_case.transport) == nullptr) return test_case;
-  const EndPorts there{theirs(responder, channel), responder};
-  const auto pair = choose_port_pair(here, there, test_case.transport);
-  if (!pair) {
-    require_joinable(here, there, test_case.transport, channel);
-    return test_case;
-  }
-  const auto taken = [](const PortFacts& port) { return Taken{port.device, port.number}; };
-  const auto& [mine_taken, theirs_taken] =
-      made_.emplace(key, std::pair(taken(*pair->mine), taken(*pair->theirs))).first->second;
-  settle(test_case.initiator, mine_taken);
-  settle(test_case.responder, theirs_taken);
-  std::string line = choice_text(here, there, *pair, test_case.transport);
-  if (listener_ && !line.empty() && line != told_) listener_(line);
-  told_ = std::move(line);
+  settle(test_case.initiator, known->second.first);
+  settle(test_case.responder, known->second.second);
   return test_case;
 }
 

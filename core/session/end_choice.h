@@ -4,6 +4,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -19,15 +20,18 @@ class EndChoice {
  public:
   explicit EndChoice(ChoiceListener listener) : listener_(std::move(listener)) {}
 
-  /// Can this end use a port, by what it knows alone?
+  /// Can this end use a port of each device that it names, by what it knows alone?
   bool usable_here(const EndSettings& mine, Transport transport);
 
-  /// The case with a device and a port at each end that the user has not fixed. Each list of ports
+  /// The case with a device and a port at each end that the user has not fixed. Of several devices
+  /// each has one of the peer's, in order; `all` becomes their names, and a port whose number is
+  /// not the same on all is left open. Each list of ports
   /// is asked for once in a session, so that all cases have one choice. It is as it was where an
   /// end has no port that can be used, or tells of none: the reason is reported when the
   /// device is opened.
   /// @param channel  a session in which the responder waits for a message
   /// @throws Unsupported  the ends cannot be joined; names the pair of ports that could
+  /// @throws MeasurementError  one of several devices cannot be used
   /// @throws MeasurementError, Interrupted  as messages do
   TestCase settled(TestCase test_case, Channel& channel);
 
@@ -41,9 +45,13 @@ class EndChoice {
   using Lists = std::map<std::pair<std::string, std::uint64_t>, std::vector<PortFacts>>;
   using Fixed = std::tuple<std::string, std::uint64_t, std::uint64_t>;  // device, port, GID
   struct Taken {
-    std::string device;
+    std::string device;  ///< of several devices: joined
     std::uint64_t port_num;
   };
+  using Pair = std::pair<Taken, Taken>;
+  std::optional<Pair> choose(const TestCase& test_case, Channel& channel,
+                             const std::vector<std::string>* taken = nullptr);
+  Pair choose_several(const TestCase& test_case, Channel& channel);
   const std::vector<PortFacts>& mine(const std::string& device, std::uint64_t gid_index);
   const std::vector<PortFacts>& theirs(const EndSettings& wanted, Channel& channel);
   void require_joinable(const EndPorts& mine, const EndPorts& theirs, Transport transport,
@@ -52,7 +60,7 @@ class EndChoice {
   const ChoiceListener listener_;
   Lists mine_, theirs_;
   /// The pairs that were chosen, by what was fixed.
-  std::map<std::tuple<Fixed, Fixed, Transport>, std::pair<Taken, Taken>> made_;
+  std::map<std::tuple<Fixed, Fixed, Transport>, Pair> made_;
   std::string told_;  ///< the last line
 };
 

@@ -14,7 +14,7 @@ double seconds_in_flight(const TestCase& test_case, double bytes_per_s) {
   constexpr double kMax_s = 600;
   const std::uint64_t messages =  // at most 2^44
       test_case.pattern == Pattern::bandwidth || test_case.open_loop()
-          ? test_case.threads * test_case.qps * test_case.queues.depth
+          ? test_case.devices() * test_case.threads * test_case.qps * test_case.queues.depth
           : 1;
   return std::min(
       static_cast<double>(messages) * static_cast<double>(test_case.size_bytes) / bytes_per_s,
@@ -37,14 +37,17 @@ std::chrono::nanoseconds orderly_end_within(const TestCase& test_case) {
   return kOrderlyEnd + std::chrono::duration_cast<std::chrono::nanoseconds>(drain);
 }
 
-Heartbeat::Heartbeat(Channel& channel, EndpointRunner& runner, const TestCase& test_case)
+Heartbeat::Heartbeat(Channel& channel, Side& side, const TestCase& test_case)
     : channel_(channel),
-      runner_(runner),
+      side_(side),
       patience_(patience_of(test_case)),
       series_(test_case.interval()),
-      alive_at_(Clock::now()),
-      said_at_(alive_at_) {
-  runner_.take_fatal_event();
+      said_at_(Clock::now()) {
+  side_.take_fatal_event();
+  const bool together = test_case.pattern == Pattern::bandwidth;
+  for (std::size_t i = 0; i < (together ? side.devices : 1); ++i)
+    pulses_.push_back(
+        {.runners = together ? side.of_device(i) : Runners(side.runners), .alive_at = said_at_});
 }
 
 Heartbeat::Clock::duration Heartbeat::every() const {
@@ -55,21 +58,24 @@ bool Heartbeat::tick() {
   const auto now = Clock::now();
   // Whoever waits for an answer that never comes makes no progress; a fixed limit on the whole
   // would end long runs that are well.
-  const std::uint64_t progress = runner_.progress();
-  series_.note(progress, now);
-  if (progress != seen_) alive_at_ = now;
-  seen_ = progress;
-  if (event_.empty()) event_ = runner_.take_fatal_event();
+  series_.note(side_.progress(), now);
+  for (Pulse& pulse : pulses_) {
+    const std::uint64_t progress = progress_of(pulse.runners);
+    if (progress != pulse.seen) pulse.alive_at = now;
+    pulse.seen = progress;
+    if (now - pulse.alive_at >= patience_) stalled_ = pulse.runners.front()->where();
+  }
+  if (event_.empty()) event_ = side_.take_fatal_event();
   if (now - said_at_ >= kTick) {
     said_at_ = now;
     channel_.send(make_message("alive"), Deadline::in(kTick));
   }
-  return event_.empty() && now - alive_at_ < patience_;
+  return event_.empty() && stalled_.empty();
 }
 
 void Heartbeat::close(bool failed) {
-  series_.close(runner_.progress());
-  if (event_.empty()) event_ = failed ? runner_.await_fatal_event() : runner_.take_fatal_event();
+  series_.close(side_.progress());
+  if (event_.empty()) event_ = failed ? side_.await_fatal_event() : side_.take_fatal_event();
 }
 
 }  // namespace rdmameter

@@ -5,8 +5,9 @@
 
 #include <chrono>
 #include <string>
+#include <vector>
 
-#include "core/engine/endpoint_runner.h"
+#include "core/engine/side.h"
 #include "core/instrument/series.h"
 #include "core/test_case/test_case.h"
 #include "core/wire/channel.h"
@@ -20,7 +21,7 @@ std::chrono::nanoseconds orderly_end_within(const TestCase& test_case);
 class Heartbeat {
  public:
   /// Events that the device raised before now are nobody's any more.
-  Heartbeat(Channel& channel, EndpointRunner& runner, const TestCase& test_case);
+  Heartbeat(Channel& channel, Side& side, const TestCase& test_case);
 
   /// How often tick() is due.
   std::chrono::steady_clock::duration every() const;
@@ -32,7 +33,9 @@ class Heartbeat {
   /// @param failed  so a moment is given to the event that may have been the cause
   void close(bool failed);
 
-  /// The device's event that ended the run; empty: none did.
+  /// Where no message got through for patience(); empty: messages do.
+  const std::string& stalled() const noexcept { return stalled_; }
+  /// The device's event that ended the run, for people; empty: none did.
   const std::string& event() const noexcept { return event_; }
   std::chrono::seconds patience() const noexcept { return patience_; }
   const Series& series() const noexcept { return series_; }
@@ -41,12 +44,18 @@ class Heartbeat {
   using Clock = std::chrono::steady_clock;
 
   Channel& channel_;
-  EndpointRunner& runner_;
+  Side& side_;
   const std::chrono::seconds patience_;
   Series series_;
-  Clock::time_point alive_at_, said_at_;
-  std::uint64_t seen_ = 0;
-  std::string event_;
+  Clock::time_point said_at_;
+  std::string event_, stalled_;
+  /// Of each device whose loops go on until those of all do, else of all.
+  struct Pulse {
+    Runners runners;
+    std::uint64_t seen = 0;
+    Clock::time_point alive_at;
+  };
+  std::vector<Pulse> pulses_;
 };
 
 }  // namespace rdmameter

@@ -48,34 +48,26 @@ class Initiator final : public Measurer {
     const TestCase test_case = planned.over_tcp() ? planned : ends_.settled(planned, channel_);
     TestCase asked = with_payload(test_case);
     asked.registration.relaxed_ordering = asked.relaxes_ordering() ? 1 : 0;
-    OpenDevice* device = nullptr;
-    if (!test_case.over_tcp()) {
-      device = &devices_.get_anew(test_case.initiator.device, test_case.initiator.port_num,
-                                  test_case.initiator.gid_index);
-      asked.queues.sge = with_known_sges(test_case, device->limits).queues.sge;
-      asked = with_known_connect(std::move(asked), *device);
-      if (!test_case.control()) {
-        asked = with_known_pkey(std::move(asked), *device->context, device->port);
-        asked = with_known_signals(std::move(asked), device->limits, device->port.where());
-      }
+    std::vector<OpenDevice*> devices;
+    if (!test_case.over_tcp()) devices = devices_.get_each(test_case.initiator, true);
+    std::vector<GidsOfDevice> gids;
+    for (const OpenDevice* device : devices) {
+      asked = known_on(std::move(asked), *device);
+      gids.push_back({device->gids});
     }
-    const std::string used = device == nullptr ? std::string() : device->port.device;
-    Placement placement =
-        choose_placement(wish_of(asked, Role::initiator, used, same_host()), claims_);
+    Placement placement = place_end(asked, Role::initiator, same_host(), {}, claims_);
     if (test_case.control())
-      return measure_connects(channel_, *device, asked, placement, same_host(), clock_, interrupt_);
-    const auto make_duplex = [&](const TestCase& new_case, std::uint64_t seed) -> Duplex {
-      if (device != nullptr)
-        return make_verbs_duplex(*device, new_case, Role::initiator, seed,
-                                 {&interrupt_, channel_.fd()});
-      return {std::make_unique<SocketRunner>(channel_.fd(), interrupt_, new_case, Role::initiator,
-                                             seed),
-              nullptr};
+      return measure_connects(channel_, *devices.front(), asked, placement, same_host(), clock_,
+                              interrupt_);
+    const auto make_end = [&](const TestCase& new_case, std::uint64_t seed,
+                              const Placement& where) {
+      if (devices.empty())
+        return make_socket_end(channel_.fd(), interrupt_, new_case, Role::initiator, seed, where);
+      return make_verbs_end(devices, new_case, Role::initiator, seed, {&interrupt_, channel_.fd()},
+                            where);
     };
-    const auto gids =
-        device != nullptr ? std::span<const Gid>(device->gids) : std::span<const Gid>();
-    Repetition repetition{channel_, make_duplex, asked,        std::move(placement), gids,
-                          clock_,   interrupt_,  on_interval_, on_connected_};
+    Repetition repetition{channel_, make_end,   asked,        std::move(placement), std::move(gids),
+                          clock_,   interrupt_, on_interval_, on_connected_};
     return repetition.conduct([&] {
       Outcome outcome = repetition.run(same_host());
       outcome.extra["path"] = path(outcome.effective);
@@ -96,18 +88,21 @@ class Initiator final : public Measurer {
   nlohmann::ordered_json responder_environment() const override { return responder_environment_; }
 
  private:
-  OpenDevice* find(const EndSettings& end) {
-    return devices_.find(end.device, end.port_num, end.gid_index);
-  }
-  OpenDevice& get(const EndSettings& end) {
-    return devices_.get(end.device, end.port_num, end.gid_index);
+  /// What this end's device leaves to be decided.
+  static TestCase known_on(TestCase asked, const OpenDevice& device) {
+    asked.queues.sge = with_known_sges(asked, device.limits).queues.sge;
+    asked = with_known_connect(std::move(asked), device);
+    if (asked.control()) return asked;
+    asked = with_known_pkey(std::move(asked), *device.context, device.port);
+    return with_known_signals(std::move(asked), device.limits, device.port.where());
   }
 
   /// Before the responder is asked for anything, this end says what it lacks.
-  /// @return the device, where it need not be chosen
-  const OpenDevice* usable_before(const TestCase& first) {
-    if (first.over_tcp()) return find(first.initiator);
-    return ends_.usable_here(first.initiator, first.transport) ? nullptr : &get(first.initiator);
+  /// @return the devices, where they need not be chosen
+  std::vector<OpenDevice*> usable_before(const TestCase& first) {
+    if (first.over_tcp()) return devices_.find_each(first.initiator);
+    if (ends_.usable_here(first.initiator, first.transport)) return {};
+    return devices_.get_each(first.initiator);
   }
 
   /// What both environments describe: of cases that cannot be connected, what the user has named.
@@ -118,7 +113,7 @@ class Initiator final : public Measurer {
         chosen = ends_.settled(first, channel);
       } catch (const Unsupported&) {  // each such case will say so
       }
-    if (first_ == nullptr && !first.over_tcp()) first_ = &get(chosen.initiator);
+    if (first_.empty() && !first.over_tcp()) first_ = devices_.get_each(chosen.initiator);
     return chosen.responder;
   }
 
@@ -143,7 +138,7 @@ class Initiator final : public Measurer {
   CpuClaims claims_;
   EndChoice ends_;
   nlohmann::ordered_json initiator_environment_, responder_environment_;
-  const OpenDevice* first_;  ///< null: this machine has none
+  std::vector<OpenDevice*> first_;  ///< empty: this machine has none
   Channel channel_;
 };
 

@@ -7,12 +7,11 @@
 
 namespace rdmameter {
 
-LoopThread::LoopThread(EndpointRunner& runner, Wait wait, std::span<const unsigned> cpus,
-                       const ClockChoice& clock, const EventFd& attention)
-    : runner_(runner) {
-  thread_ = start_thread([this, wait, cpus, clock, &attention] {
+LoopThread::LoopThread(Side& side, Wait wait, const ClockChoice& clock, const EventFd& attention)
+    : side_(side) {
+  thread_ = start_thread([this, wait, clock, &attention] {
     try {
-      end_ = runner_.run(wait, cpus, clock, stop_);
+      end_ = side_.run(wait, clock, stop_);
     } catch (const std::exception&) {
       error_ = std::current_exception();
     }
@@ -27,12 +26,12 @@ LoopThread::LoopThread(EndpointRunner& runner, Wait wait, std::span<const unsign
 LoopThread::~LoopThread() {
   if (!thread_.joinable()) return;
   stop_.request(StopReason::peer);
-  runner_.abort_traffic();
+  side_.abort_traffic();
   thread_.join();
 }
 
 void LoopThread::finish(const std::vector<std::uint64_t>& sent, const InterruptSource& interrupt) {
-  runner_.expect(sent);
+  side_.expect(sent);
   stop_.request(StopReason::finish);
   join(interrupt);
 }
@@ -45,7 +44,7 @@ void LoopThread::join(const InterruptSource& interrupt) {
   thread_.join();
   if (error_) std::rethrow_exception(error_);
   if (end_.why != LoopResult::Why::done && end_.why != LoopResult::Why::stopped)
-    throw MeasurementError(loop_result_text(end_, runner_.where()));
+    throw MeasurementError(end_.text());
 }
 
 }  // namespace rdmameter

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A side's measured loop on a thread of its own, while the session's thread listens to the peer.
+// A side's measured loops on threads of their own, while the session's thread listens to the peer.
 #pragma once
 
 #include <atomic>
@@ -7,24 +7,22 @@
 #include <thread>
 #include <vector>
 
-#include "core/engine/endpoint_runner.h"
+#include "core/engine/side.h"
 #include "core/wire/wait.h"
 
 namespace rdmameter {
 
 class LoopThread {
  public:
-  /// @param runner     borrowed
-  /// @param cpus       borrowed; see EndpointRunner::run()
+  /// @param side       borrowed
   /// @param attention  borrowed; raised when the loop ends before its time: then failed()
-  LoopThread(EndpointRunner& runner, Wait wait, std::span<const unsigned> cpus,
-             const ClockChoice& clock, const EventFd& attention);
+  LoopThread(Side& side, Wait wait, const ClockChoice& clock, const EventFd& attention);
   LoopThread(LoopThread&&) = delete;
   /// A loop that still runs is cut off from its peer.
   ~LoopThread();
 
   /// The peer has sent everything: take it and end.
-  /// @param sent  by each of its threads
+  /// @param sent  to each of the side's endpoints
   /// @throws MeasurementError  what made the loop fail, or that it never ends: a peer may go on
   ///                           sending
   /// @throws Interrupted
@@ -36,11 +34,11 @@ class LoopThread {
   bool failed() const noexcept { return failed_.load(std::memory_order_acquire); }
 
  private:
-  EndpointRunner& runner_;
+  Side& side_;
   StopFlag stop_;
   EventFd ended_;
   std::atomic<bool> failed_{false};
-  LoopResult end_;
+  SideResult end_;
   std::exception_ptr error_;
   std::thread thread_;  ///< last: it uses all of the above
 };

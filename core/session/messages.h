@@ -57,7 +57,7 @@ void list_fields(auto& fields, Is<Proof> auto& message) {
 namespace lists {
 
 void end_settings(auto& fields, auto& end) {
-  fields("device", end.device, {.max_size = IBV_SYSFS_NAME_MAX});
+  fields("device", end.device, {.max_size = kMostDevices * (kMostDeviceChars + 1)});
   fields("port_num", end.port_num);
   fields("gid_index", end.gid_index);
   fields("core", end.core, {.max_size = 1024});
@@ -96,11 +96,19 @@ void list_fields(auto& fields, Is<Ports> auto& message) {
   fields("ports", message.ports, {.max_size = kMostPortsTold});
 }
 
+struct GidsOfDevice {
+  std::vector<Gid> gids;
+};
+
+void list_fields(auto& fields, Is<GidsOfDevice> auto& device) {
+  fields("gids", device.gids, {.max_size = kMostGidsOffered});
+}
+
 /// "prepare"
 struct Prepare {
-  nlohmann::ordered_json test_case;  ///< see case_from_wire()
-  std::uint64_t seed = 0;            ///< of the payloads' patterns
-  std::vector<Gid> gids;             ///< that the initiator may use
+  nlohmann::ordered_json test_case;   ///< see case_from_wire()
+  std::uint64_t seed = 0;             ///< of the payloads' patterns
+  std::vector<GidsOfDevice> devices;  ///< what the initiator may use on each of its own
   bool same_host = false;
   std::vector<unsigned> cpus;  ///< of the initiator's loops; empty: they are not pinned
 };
@@ -108,7 +116,7 @@ struct Prepare {
 void list_fields(auto& fields, Is<Prepare> auto& prepare) {
   fields("case", prepare.test_case);
   fields("seed", prepare.seed);
-  fields("gids", prepare.gids, {.max_size = kMostGidsOffered});
+  fields("devices", prepare.devices, {.max_size = kMostDevices});
   fields("same_host", prepare.same_host);
   fields("cpus", prepare.cpus, {.max = kMaxCpuNumber, .max_size = kMaxLoopsPlaced});
 }

@@ -15,7 +15,7 @@
 //   describe {end}                            -> (the responder's; without it no device is opened)
 //                                             <-  environment {environment}
 //   then for each repetition of a case:
-//   prepare {case, seed, gids, same_host, cpus}                ->
+//   prepare {case, seed, devices, same_host, cpus}             ->
 //                                             <-  ready {forward, backward, only_cpu}
 //   connect {forward, backward, wait}         ->
 //                                             <-  running {}
@@ -42,7 +42,7 @@ namespace rdmameter {
 
 /// Both ends must have the same number, whatever their releases. A change to any message or to its
 /// meaning raises it by one (CONTRIBUTING.md).
-inline constexpr std::uint32_t kProtocolVersion = 27;
+inline constexpr std::uint32_t kProtocolVersion = 28;
 
 /// A step of the set-up: creating thousands of QPs takes seconds on some devices.
 inline constexpr std::chrono::seconds kSetupTimeout{30};

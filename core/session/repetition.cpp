@@ -76,9 +76,9 @@ void Repetition::decide_wait(const Ready& ready, bool same_host) {
 }
 
 /// Where the two ends fail together the responder may know why.
-void Repetition::establish(Duplex& duplex) {
+void Repetition::establish(End& end) {
   try {
-    duplex.establish();
+    end.establish();
   } catch (const MeasurementError&) {
     if (channel_.wait_readable(Deadline::in(kLastWord)) == Waited::ready) expect("running");
     throw;
@@ -102,23 +102,21 @@ void Repetition::publish(WindowSync& gate) {
 
 /// All of the traffic, both ways where the responder sends as well. An interrupt ends it before its
 /// time, and what was measured until then is kept.
-void Repetition::measure(Duplex& duplex) {
+void Repetition::measure(End& end) {
   const EventFd attention;
   const OrderlyEnd orderly{interrupt_, orderly_end_within(case_), [&] {
-                             const bool begun = duplex.forward->end_now();
+                             const bool begun = end.forward.end_now();
                              tell_end_ = case_.bidirectional;
                              attention.raise();
                              return begun;
                            }};
-  WindowSync gate{channel_, case_, duplex.forward.get(), attention};
+  WindowSync gate{channel_, case_, end.forward, attention};
   std::unique_ptr<LoopThread> receiver;
-  if (duplex.backward)
-    receiver = std::make_unique<LoopThread>(*duplex.backward, case_.wait,
-                                            placement_.of_loops(case_.threads, case_.threads),
-                                            clock_, attention);
-  run_traffic(*duplex.forward, receiver.get(), gate, attention);
+  if (!end.backward.empty())
+    receiver = std::make_unique<LoopThread>(end.backward, case_.wait, clock_, attention);
+  run_traffic(end.forward, receiver.get(), gate, attention);
   interrupted_ = orderly.asked();
-  send(make_message("finish", Finish{duplex.forward->totals()}));
+  send(make_message("finish", Finish{end.forward.totals()}));
   done_ = expect<Done>("done");
   keep_what_the_case_has(done_.forward, case_);
   if (!receiver) return;
@@ -130,12 +128,12 @@ void Repetition::measure(Duplex& duplex) {
 
 /// What the initiator sends, with an eye on everything else.
 /// @param receiver  the loop that takes what the responder sends; null: it sends nothing
-void Repetition::run_traffic(EndpointRunner& runner, LoopThread* receiver, WindowSync& gate,
+void Repetition::run_traffic(Side& sender, LoopThread* receiver, WindowSync& gate,
                              const EventFd& attention) {
   StopFlag stop;
-  Heartbeat heartbeat{channel_, runner, case_};
+  Heartbeat heartbeat{channel_, sender, case_};
   const SoftirqTime softirq;
-  LoopResult end;
+  SideResult end;
   Tick tick{.every = heartbeat.every(),
             .act = [&] { return heartbeat.tick() && !gate.overdue(); },
             .receive = [&] { return receive(gate); },
@@ -146,14 +144,13 @@ void Repetition::run_traffic(EndpointRunner& runner, LoopThread* receiver, Windo
                   publish(gate);
                   return true;
                 },
-            .stopped = [&] { runner.abort_traffic(); }};
-  const std::uint64_t loops = case_.threads * case_.sharers;
+            .stopped = [&] { sender.abort_traffic(); }};
   {
-    const IntervalThread lines{case_, [&] { return runner.progress(); }, on_interval_,
-                               runner.over_time()};
+    const IntervalThread lines{case_, [&] { return sender.progress(); }, on_interval_,
+                               sender.over_time()};
     const Watcher watcher{channel_.fd(), Deadline::never(), interrupt_,
                           stop,          StopReason::peer,  std::move(tick)};
-    end = runner.run(case_.wait, placement_.of_loops(0, loops), clock_, stop);
+    end = sender.run(case_.wait, clock_, stop);
     window_end_ = std::chrono::steady_clock::now();
   }
   // A loop that is the last to close its window ends at once, maybe before the watcher has told.
@@ -162,16 +159,16 @@ void Repetition::run_traffic(EndpointRunner& runner, LoopThread* receiver, Windo
   heartbeat.close(end.why != Why::done && end.why != Why::stopped);
   softirq_ns_ = softirq.elapsed_ns();
   if (case_.pattern == Pattern::bandwidth) series_ = heartbeat.series().json();
-  require_end(end, stop, heartbeat, gate, receiver, runner.where());
+  require_end(end, stop, heartbeat, gate, receiver);
 }
 
 /// @throws MeasurementError, Interrupted  why the traffic has not come to its end, by whoever knows
 /// most: the device, the peer, a deadline, the loop itself
-void Repetition::require_end(const LoopResult& end, const StopFlag& stop,
+void Repetition::require_end(const SideResult& end, const StopFlag& stop,
                              const Heartbeat& heartbeat, const WindowSync& gate,
-                             LoopThread* receiver, const std::string& where) {
+                             LoopThread* receiver) {
   if (!heartbeat.event().empty() && stop.reason() != StopReason::interrupted)
-    throw MeasurementError(fmt::format("{} reports {}", where, heartbeat.event()));
+    throw MeasurementError(heartbeat.event());
   switch (stop.reason()) {
     case StopReason::interrupted:
       throw Interrupted("interrupted");
@@ -186,7 +183,7 @@ void Repetition::require_end(const LoopResult& end, const StopFlag& stop,
       throw MeasurementError(
           fmt::format("no message got through on {} for {} s: is the peer alive, and the "
                       "path between the two devices up?",
-                      where, heartbeat.patience().count()));
+                      heartbeat.stalled(), heartbeat.patience().count()));
     case StopReason::sibling:
       if (receiver != nullptr && receiver->failed()) receiver->join(interrupt_);  // throws why
       break;
@@ -194,14 +191,14 @@ void Repetition::require_end(const LoopResult& end, const StopFlag& stop,
     case StopReason::none:
       break;
   }
-  if (end.why != LoopResult::Why::done) throw MeasurementError(loop_result_text(end, where));
+  if (end.why != LoopResult::Why::done) throw MeasurementError(end.text());
 }
 
 /// @return payload bytes compared, at both ends and of both directions
 /// @throws MeasurementError  what arrived is not what was sent
-std::uint64_t Repetition::judge(const Duplex& duplex) const {
+std::uint64_t Repetition::judge(const End& end) const {
   std::uint64_t checked_bytes = 0;
-  const auto require_clean = [&](const std::optional<Verdict>& found, std::string_view end) {
+  const auto require_clean = [&](const std::optional<Verdict>& found, std::string_view where) {
     if (!found) return;
     const Verdict& verdict = *found;
     checked_bytes += verdict.checked_bytes;
@@ -209,44 +206,47 @@ std::uint64_t Repetition::judge(const Duplex& duplex) const {
     if (verdict.wrong_bytes == 0 && verdict.guard_bytes_hit == 0 && !lost) return;
     throw MeasurementError(fmt::format(
         "verification failed at the {}: {}; of {} bytes {} wrong, {} missing, {} beyond a message",
-        end, verdict.first_fault, verdict.checked_bytes, verdict.wrong_bytes, verdict.missing_bytes,
-        verdict.guard_bytes_hit));
+        where, verdict.first_fault, verdict.checked_bytes, verdict.wrong_bytes,
+        verdict.missing_bytes, verdict.guard_bytes_hit));
   };
-  require_clean(
-      duplex.forward->verify(case_.returns_data() || case_.mixed() ? duplex.forward->totals()
-                                                                   : done_.forward.totals),
-      "initiator");
+  require_clean(end.forward.verify(case_.returns_data() || case_.mixed() ? end.forward.totals()
+                                                                         : done_.forward.totals),
+                "initiator");
   require_clean(done_.forward.verdict, "responder");
-  if (!duplex.backward) return checked_bytes;
-  const EndpointRunner& receiver = *duplex.backward;
-  require_clean(receiver.verify(receiver.has_loop() ? receiver.totals() : done_.backward->totals),
+  if (end.backward.empty()) return checked_bytes;
+  const bool counts = SideTally{end.backward}.has_loop;
+  require_clean(end.backward.verify(counts ? end.backward.totals() : done_.backward->totals),
                 "initiator");
   require_clean(done_.backward->verdict, "responder");
   return checked_bytes;
 }
 
-Outcome Repetition::outcome(Duplex& duplex) const {
-  EndpointRunner& runner = *duplex.forward;
-  const LoopTally& tally = runner.tally();
+Outcome Repetition::outcome(End& end) const {
+  Side& sender = end.forward;
+  const SideTally tally{sender};
   Outcome outcome;
   outcome.effective = case_;
   settle_interval(outcome.effective);
   outcome.operations = tally.operations;
   outcome.elapsed_ns = tally.elapsed_ns;
   outcome.window_end = window_end_;
-  outcome.cpu_ns = tally.total == 0 ? 0 : runner.cpu_ns() * tally.operations / tally.total;
+  outcome.cpu_ns = tally.total == 0 ? 0 : tally.cpu_ns * tally.operations / tally.total;
   outcome.interrupted = interrupted_;
-  outcome.extra = runner.facts();
+  outcome.extra = sender.facts();
   if (const auto order = outcome.extra.find("data_in_order"); order != outcome.extra.end())
     *order = order->get<bool>() && done_.forward.data_in_order;  // the worse of both ends
   if (const auto& way = done_.forward.gpu_registration)
     outcome.extra["peer_gpu_registration"] = *way;
   if (const auto& path = done_.forward.gpu_pcie_path) outcome.extra["peer_gpu_pcie_path"] = *path;
   if (case_.pattern == Pattern::bandwidth) {
-    outcome.bandwidth = bandwidth_of(case_, report_of(runner, case_), done_.forward);
-    if (duplex.backward) {
-      const BandwidthData backward =
-          bandwidth_of(case_, *done_.backward, report_of(*duplex.backward, case_));
+    const Report sent = report_of(sender, case_);
+    outcome.bandwidth = bandwidth_of(case_, sent, done_.forward);
+    if (end.backward.empty()) {
+      outcome.per_device = per_device(case_, sent, done_.forward, nullptr, nullptr);
+    } else {
+      const Report received = report_of(end.backward, case_);
+      const BandwidthData backward = bandwidth_of(case_, *done_.backward, received);
+      outcome.per_device = per_device(case_, sent, done_.forward, &*done_.backward, &received);
       outcome.extra["directions"] = {{"forward", direction_json(*outcome.bandwidth)},
                                      {"backward", direction_json(backward)}};
       // A machine's own in both directions: see backward_of().
@@ -261,27 +261,28 @@ Outcome Repetition::outcome(Duplex& duplex) const {
     outcome.lost = tally.lost;
   }
   require_any(case_, outcome);
-  outcome.device_counters = {{"initiator", runner.counters()},
+  outcome.device_counters = {{"initiator", sender.counters()},
                              {"responder", done_.forward.counters.value_or(nullptr)}};
   outcome.work = {{"wrs", tally.total}, {"polls", tally.polls}};
   if (tally.doorbells != 0) outcome.work["doorbells"] = tally.doorbells;
   if (tally.cqes != 0) outcome.work["cqes"] = tally.cqes;
-  outcome.resources = runner.resources();
-  outcome.extra["cpu"] = {{"thread_ns", runner.cpu_ns()}, {"softirq_ns", nullptr}};
+  outcome.resources = sender.resources();
+  outcome.extra["cpu"] = {{"thread_ns", tally.cpu_ns}, {"softirq_ns", nullptr}};
   if (softirq_ns_) outcome.extra["cpu"]["softirq_ns"] = *softirq_ns_;
   outcome.extra["placement"] = {
-      {"initiator", placement_json(placement_data(placement_, duplex.places()))},
+      {"initiator", placement_json(placement_data(placement_, end.places()))},
       {"responder", placement_json(done_.placement)}};
   if (!series_.is_null()) outcome.extra["series"] = series_;
   if (!done_.forward.arrivals.empty()) outcome.extra["arrivals"] = done_.forward.arrivals;
   if (case_.queues.rx_depth != rx_depth_asked_) outcome.extra["rx_depth_asked"] = rx_depth_asked_;
-  if (case_.verify) outcome.extra["verified_bytes"] = judge(duplex);
+  if (case_.verify) outcome.extra["verified_bytes"] = judge(end);
   if (done_.shared_responder) outcome.extra["shared_responder"] = true;
-  outcome.load = runner.load();
-  outcome.over_time = over_time_of(runner.over_time());
-  if (const auto figures = runner.per_qp(); !figures.empty()) outcome.per_qp = per_qp_data(figures);
-  if (const auto samples = runner.take_latency()) outcome.latency = latency_of(case_, *samples);
-  if (const WatchData* const watched = runner.watched(); watched != nullptr)
+  outcome.load = sender.load();
+  if (outcome.load) outcome.per_device = per_device_of_load(case_, sender);
+  outcome.over_time = over_time_of(sender.added_over_time());
+  if (const auto figures = sender.per_qp(); !figures.empty()) outcome.per_qp = per_qp_data(figures);
+  if (const auto samples = sender.take_latency()) outcome.latency = latency_of(case_, *samples);
+  if (const WatchData* const watched = sender.first().watched(); watched != nullptr)
     outcome.blame = judge_late_samples({.samples = outcome.latency->histogram,
                                         .late_ns = case_.late_ns,
                                         .warmup = case_.warmup,
@@ -293,38 +294,38 @@ Outcome Repetition::outcome(Duplex& duplex) const {
 
 /// All that is made before the traffic, on the CPU of the first loop: so memory of this end, and of
 /// the provider, is on that CPU's node. No thread that goes on afterwards begins here.
-Duplex Repetition::prepare(bool same_host) {
+End Repetition::prepare(bool same_host) {
   const Pinned pinned = pinned_to_make(placement_, "--core");
   const std::uint64_t seed = random_seed();
   send(make_message("prepare", Prepare{.test_case = case_to_wire(case_),
                                        .seed = seed,
-                                       .gids = {gids_.begin(), gids_.end()},
+                                       .devices = gids_,
                                        .same_host = same_host,
                                        .cpus = placement_.cpus}));
-  Duplex duplex;
+  End end;
   std::exception_ptr mine;
   try {  // both ends create their objects at the same time
-    duplex = make_duplex_(case_, seed);
+    end = make_end_(case_, seed, placement_);
   } catch (const std::exception&) {
     mine = std::current_exception();
   }
   const auto ready = expect<Ready>("ready");
   if (mine) std::rethrow_exception(mine);
   decide_wait(ready, same_host);
-  duplex.connect(ready.ends);
-  duplex.forward->record_effective(case_, ready.ends.forward);
-  send(make_message("connect", ConnectMessage{duplex.introductions(), case_.wait}));
-  establish(duplex);
-  duplex.forward->record_effective(case_, ready.ends.forward);  // what rdma_cm's route has added
-  if (on_connected_) on_connected_(connected_case(case_, duplex.introductions(), ready.ends));
+  end.connect(ready.ends);
+  end.forward.record_effective(case_, ready.ends.forward);
+  send(make_message("connect", ConnectMessage{end.introductions(), case_.wait}));
+  establish(end);
+  end.forward.record_effective(case_, ready.ends.forward);  // what rdma_cm's route has added
+  if (on_connected_) on_connected_(connected_case(case_, end.introductions(), ready.ends));
   expect("running");
-  return duplex;
+  return end;
 }
 
 Outcome Repetition::run(bool same_host) {
-  Duplex duplex = prepare(same_host);
-  measure(duplex);
-  return outcome(duplex);
+  End end = prepare(same_host);
+  measure(end);
+  return outcome(end);
 }
 
 }  // namespace rdmameter

@@ -8,7 +8,7 @@
 #include <span>
 
 #include "core/engine/account/interval_thread.h"
-#include "core/engine/duplex.h"
+#include "core/engine/end.h"
 #include "core/engine/measurer.h"
 #include "core/engine/placement/placement.h"
 #include "core/session/message_exchange.h"
@@ -24,20 +24,20 @@ class EventFd;
 
 class Repetition : public MessageExchange {
  public:
-  using MakeDuplex = std::function<Duplex(const TestCase&, std::uint64_t seed)>;
+  using MakeEnd = std::function<End(const TestCase&, std::uint64_t seed, const Placement&)>;
 
   /// @param test_case  with its SGEs known: both ends lay out memory by it
   /// @param placement  where the loops of this end run
-  /// @param gids       that this end may use; none over TCP
-  Repetition(Channel& channel, MakeDuplex make_duplex, const TestCase& test_case,
-             Placement placement, std::span<const Gid> gids, const ClockChoice& clock,
+  /// @param gids       that this end may use, of each device; none over TCP
+  Repetition(Channel& channel, MakeEnd make_end, const TestCase& test_case, Placement placement,
+             std::vector<GidsOfDevice> gids, const ClockChoice& clock,
              const InterruptSource& interrupt, const IntervalListener& on_interval,
              const ConnectedListener& on_connected)
       : MessageExchange(channel),
-        make_duplex_(std::move(make_duplex)),
+        make_end_(std::move(make_end)),
         case_(test_case),
         placement_(std::move(placement)),
-        gids_(gids),
+        gids_(std::move(gids)),
         clock_(clock),
         interrupt_(interrupt),
         on_interval_(on_interval),
@@ -48,23 +48,22 @@ class Repetition : public MessageExchange {
 
  private:
   void decide_wait(const Ready& ready, bool same_host);
-  Duplex prepare(bool same_host);
-  void establish(Duplex& duplex);
-  void measure(Duplex& duplex);
+  End prepare(bool same_host);
+  void establish(End& end);
+  void measure(End& end);
   void publish(WindowSync& gate);
-  void run_traffic(EndpointRunner& runner, LoopThread* receiver, WindowSync& gate,
-                   const EventFd& attention);
-  void require_end(const LoopResult& end, const StopFlag& stop, const Heartbeat& heartbeat,
-                   const WindowSync& gate, LoopThread* receiver, const std::string& where);
+  void run_traffic(Side& sender, LoopThread* receiver, WindowSync& gate, const EventFd& attention);
+  void require_end(const SideResult& end, const StopFlag& stop, const Heartbeat& heartbeat,
+                   const WindowSync& gate, LoopThread* receiver);
   bool receive(WindowSync& gate);
-  std::uint64_t judge(const Duplex& duplex) const;
-  Outcome outcome(Duplex& duplex) const;
+  std::uint64_t judge(const End& end) const;
+  Outcome outcome(End& end) const;
 
-  const MakeDuplex make_duplex_;
+  const MakeEnd make_end_;
   TestCase case_;
   const std::uint64_t rx_depth_asked_{case_.queues.rx_depth};
   const Placement placement_;
-  const std::span<const Gid> gids_;
+  const std::vector<GidsOfDevice> gids_;
   const ClockChoice& clock_;
   const InterruptSource& interrupt_;
   const IntervalListener& on_interval_;

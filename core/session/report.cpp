@@ -63,41 +63,63 @@ std::vector<WatchData::Gap> gaps_from_json(const CheckedJson& json) {
   return gaps;
 }
 
-Report report_of(const EndpointRunner& runner, const TestCase& test_case) {
-  const LoopTally& tally = runner.tally();
+namespace {
+
+Report counts_of(const SideTally& tally, Totals totals, const TestCase& test_case) {
   Report report{.operations = tally.operations,
                 .elapsed_ns = tally.elapsed_ns,
                 .traffic_ns = tally.traffic_ns,
-                .totals = runner.totals(),
-                .peak = runner.peak()};
-  if (test_case.peers > 1) report.arrivals = runner.arrivals();
+                .totals = std::move(totals)};
   if (numbers_read(test_case) == NumberPlace::none) return report;
   report.duplicated = tally.duplicated;
   report.reordered = tally.reordered;
   return report;
 }
 
-Report report_for_peer(const EndpointRunner& runner, const TestCase& test_case,
-                       const Totals& sent) {
-  Report report = report_of(runner, test_case);
-  const nlohmann::ordered_json facts = runner.facts();
-  if (auto counters = runner.counters(); !counters.is_null()) report.counters = std::move(counters);
+}  // namespace
+
+Report report_of(const Side& side, const TestCase& test_case) {
+  Report report = counts_of(SideTally{side}, side.totals(), test_case);
+  report.peak = side.first().peak();
+  if (test_case.peers > 1) report.arrivals = side.first().arrivals();
+  if (side.devices == 1) return report;
+  const auto each = static_cast<std::ptrdiff_t>(test_case.threads);
+  for (std::size_t i = 0; i < side.devices; ++i) {
+    const auto first = report.totals.begin() + static_cast<std::ptrdiff_t>(i) * each;
+    report.devices.push_back(
+        counts_of(SideTally{side.of_device(i)}, Totals(first, first + each), test_case));
+  }
+  return report;
+}
+
+Report report_for_peer(const Side& side, const TestCase& test_case, const Totals& sent) {
+  Report report = report_of(side, test_case);
+  const nlohmann::ordered_json facts = side.facts();
+  if (auto counters = side.counters(); !counters.is_null()) report.counters = std::move(counters);
   if (test_case.seen_in_memory()) report.data_in_order = facts.value("data_in_order", false);
   if (is_gpu(test_case.responder.memory)) {
     report.gpu_registration = facts.at("gpu_registration").get<std::string>();
     report.gpu_pcie_path = facts.at("gpu_pcie_path").get<std::string>();
   }
-  if (const WatchData* const watched = runner.watched(); watched != nullptr)
+  if (const WatchData* const watched = side.first().watched(); watched != nullptr)
     report.watched = {.gap_limit_ns = watched->gap_limit_ns, .gaps = watched->gaps};
   if (!test_case.verify) return report;
   // A mix's responder has answered its sends alone.
-  const bool counts = runner.has_loop() && !test_case.mixed();
-  report.verdict = runner.verify(counts ? runner.totals() : sent);
+  const bool counts = SideTally{side}.has_loop && !test_case.mixed();
+  report.verdict = side.verify(counts ? side.totals() : sent);
   return report;
 }
 
 void keep_what_the_case_has(Report& report, const TestCase& test_case) {
-  require_totals_of(report.totals, test_case.threads);
+  require_totals_of(report.totals, test_case.devices() * test_case.threads);
+  require(test_case.devices() == 1 || report.devices.size() == test_case.devices(), "devices");
+  if (test_case.devices() == 1) report.devices.clear();
+  for (std::size_t i = 0; i < report.devices.size(); ++i) {
+    TestCase one = of_device(test_case, i);
+    one.verify = false;
+    one.responder.memory.clear();  // what is no count is told of all
+    keep_what_the_case_has(report.devices[i], one);
+  }
   const bool numbered = numbers_read(test_case) != NumberPlace::none;
   require(!numbered || report.duplicated, "duplicated");
   require(!numbered || report.reordered, "reordered");

@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-#include "core/engine/endpoint_runner.h"
+#include "core/engine/side.h"
 #include "core/result/row_fields.h"
 #include "core/wire/message.h"
 
@@ -34,6 +34,7 @@ struct Report {
   bool data_in_order = false;  ///< promised, of a case whose messages are seen in memory
   WatchData watched;           ///< of a case with `blame`: gaps, without their times
   std::optional<Verdict> verdict;
+  std::vector<Report> devices;  ///< the counts of each of several
 
   std::uint64_t total() const;  ///< of all threads
 };
@@ -70,17 +71,18 @@ void list_fields(auto& fields, Is<Report> auto& report) {
   fields("gap_limit_ns", report.watched.gap_limit_ns, messages);
   fields.embedded("gaps", report.watched.gaps, gaps_to_json, gaps_from_json);
   fields("verdict", report.verdict);
+  fields("devices", report.devices, {.max_size = kMostDevices});
 }
 
 /// @throws MeasurementError  its counters are no counts by plain names
 void complete(const Report& report, const CheckedJson& json);
 
-/// What this end's loop counted.
-Report report_of(const EndpointRunner& runner, const TestCase& test_case);
+/// What the loops of this end's side counted.
+Report report_of(const Side& side, const TestCase& test_case);
 
 /// That, with what only the peer asks for: device counters, gaps, what verification found.
 /// @param sent  by each of the peer's threads; what arrived here, where nothing at this end counts
-Report report_for_peer(const EndpointRunner& runner, const TestCase& test_case, const Totals& sent);
+Report report_for_peer(const Side& side, const TestCase& test_case, const Totals& sent);
 
 /// Leaves of a peer's report what such a case has.
 /// @param test_case  as it is in truth, its SGEs known

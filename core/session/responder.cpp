@@ -7,7 +7,7 @@
 
 #include "core/base/error_text.h"
 #include "core/engine/case_memory.h"
-#include "core/engine/duplex.h"
+#include "core/engine/end.h"
 #include "core/engine/open_devices.h"
 #include "core/engine/placement/placement.h"
 #include "core/session/connect_test.h"
@@ -37,9 +37,8 @@ class RunningCase {
 
 /// A session that connects QPs runs no loop.
 CaseNeeds needs_of(const TestCase& test_case) {
-  return {
-      .memory_bytes = case_memory_bytes(test_case, Role::responder),
-      .threads = test_case.control() ? 0 : test_case.threads * (test_case.bidirectional ? 2 : 1)};
+  return {.memory_bytes = case_memory_bytes(test_case, Role::responder),
+          .threads = test_case.control() ? 0 : test_case.loops(Role::responder)};
 }
 
 std::string case_text(const TestCase& test_case) {
@@ -89,6 +88,14 @@ void settle_wait(TestCase& test_case, Wait wait) {
   test_case.wait = wait;
 }
 
+/// "mlx5_0 port 1, mlx5_1 port 1"
+std::string where_of(std::span<OpenDevice* const> devices) {
+  std::string text;
+  for (const OpenDevice* device : devices)
+    text += (text.empty() ? "" : ", ") + device->port.where();
+  return text;
+}
+
 class ClientSession {
  public:
   ClientSession(Connection connection, const ClockChoice& clock, const std::optional<OwnEnd>& own,
@@ -105,22 +112,18 @@ class ClientSession {
  private:
   void send(const nlohmann::json& message) { channel_.send(message, Deadline::in(kSetupTimeout)); }
   void welcome(const Greeting& greeting);
-  const OpenDevice* described(const Wanted& wanted);
+  std::vector<OpenDevice*> described(const Wanted& wanted);
   void list_ports_for(const Wanted& wanted);
   bool serve_next();
   void serve_case(const nlohmann::json& message);
-  OpenDevice& device_of(const TestCase& test_case) {
-    return devices_.get(test_case.responder.device, test_case.responder.port_num,
-                        test_case.responder.gid_index);
-  }
-  void settle_here(TestCase& test_case);
-  Duplex make_duplex(const TestCase& test_case, std::uint64_t seed);
-  std::optional<Duplex> meet(TestCase& test_case, std::uint64_t seed, const Placement& placement);
-  bool connect(Duplex& duplex, TestCase& test_case);
-  std::optional<Totals> run(Duplex& duplex, const TestCase& test_case, const Placement& placement);
+  std::vector<OpenDevice*> open_for(const TestCase& test_case,
+                                    const std::vector<GidsOfDevice>& peer);
+  std::optional<End> meet(std::span<OpenDevice* const> devices, TestCase& test_case,
+                          std::uint64_t seed, const Placement& placement);
+  bool connect(End& end, TestCase& test_case);
+  std::optional<Totals> run(End& end, const TestCase& test_case);
   std::optional<Totals> await_finish(LoopThread& loop, LoopThread* sender, WindowSync& gate,
-                                     const EventFd& attention, Duplex& duplex,
-                                     std::uint64_t threads);
+                                     const EventFd& attention, End& end);
 
   const ClockChoice& clock_;
   const std::optional<OwnEnd>& own_;
@@ -138,21 +141,21 @@ class ClientSession {
 void ClientSession::welcome(const Greeting& greeting) {
   const Wanted wanted = welcome_initiator(
       channel_, greeting, [this](const Wanted& question) { list_ports_for(question); });
-  const OpenDevice* const device = described(wanted);
-  nlohmann::ordered_json environment = environment_with(clock_, device);
+  const std::vector<OpenDevice*> devices = described(wanted);
+  nlohmann::ordered_json environment = environment_with(clock_, devices);
   if (own_ && !own_->memory.empty()) environment["memory"] = own_->memory;
   send_environment(channel_, environment);
   host_.log(fmt::format("connected, rdmameter {}, served by {}", greeting.initiator_version,
-                        device != nullptr ? device->port.where() : "no verbs device"),
+                        devices.empty() ? "no verbs device" : where_of(devices)),
             ClientEvent::connected);
 }
 
-/// The device that a client wants to know of; null: there is none.
-const OpenDevice* ClientSession::described(const Wanted& wanted) {
-  if (!wanted.end) return nullptr;
+/// The devices that a client wants to know of; empty: there are none.
+std::vector<OpenDevice*> ClientSession::described(const Wanted& wanted) {
+  if (!wanted.end) return {};
   EndSettings end = *wanted.end;
   choose_own(end, own_);
-  return devices_.find(end.device, end.port_num, end.gid_index);
+  return devices_.find_each(end);
 }
 
 void ClientSession::list_ports_for(const Wanted& wanted) {
@@ -218,36 +221,32 @@ void ClientSession::serve_case(const nlohmann::json& message) {
     if (const std::string why = why_impossible(test_case); !why.empty()) throw Unsupported(why);
     const RunningCase running{host_, needs_of(test_case)};
     host_.log(case_text(test_case));
-    if (!test_case.over_tcp()) {
-      const EndSettings& own = test_case.responder;
-      use_gids_of(devices_.get_anew(own.device, own.port_num, own.gid_index), prepare.gids);
-    }
-    const std::string used =
-        test_case.over_tcp() ? std::string() : device_of(test_case).port.device;
+    const std::vector<OpenDevice*> devices = open_for(test_case, prepare.devices);
     const auto avoid =
         prepare.same_host ? std::span<const unsigned>(prepare.cpus) : std::span<const unsigned>();
-    const Placement placement = choose_placement(
-        wish_of(test_case, Role::responder, used, prepare.same_host, avoid), claims_);
+    const Placement placement =
+        place_end(test_case, Role::responder, prepare.same_host, avoid, claims_);
     if (test_case.control()) {
-      if (!serve_connects(channel_, device_of(test_case), test_case, placement, interrupt_))
+      if (!serve_connects(channel_, *devices.front(), test_case, placement, interrupt_))
         send(make_message("abandoned"));
       return;
     }
-    settle_here(test_case);
-    std::optional<Duplex> made = meet(test_case, prepare.seed, placement);
-    if (!made) return;
-    Duplex& duplex = *made;
-    const std::optional<Totals> sent = run(duplex, test_case, placement);
+    for (const OpenDevice* device : devices)  // what the plan leaves to this end
+      test_case = with_known_sges(test_case, device->limits);
+    std::optional<End> end = meet(devices, test_case, prepare.seed, placement);
+    if (!end) return;
+    const std::optional<Totals> sent = run(*end, test_case);
     if (!sent) {
       send(make_message("abandoned"));
       return;
     }
-    Done done{.forward = report_for_peer(*duplex.forward, test_case, *sent),
+    Done done{.forward = report_for_peer(end->forward, test_case, *sent),
               .backward = {},
-              .placement = placement_data(placement, duplex.places()),
+              .placement = placement_data(placement, end->places()),
               .shared_responder = host_.case_is_shared()};
-    if (duplex.backward)  // its messages come to the initiator, but for those that bring data here
-      done.backward = report_for_peer(*duplex.backward, test_case, duplex.backward->totals());
+    if (!end->backward
+             .empty())  // its messages come to the initiator, but for those that bring data here
+      done.backward = report_for_peer(end->backward, test_case, end->backward.totals());
     send(make_message("done", done));
   } catch (const ChannelError&) {
     throw;
@@ -259,34 +258,40 @@ void ClientSession::serve_case(const nlohmann::json& message) {
   }
 }
 
-/// What the plan leaves to this end.
-void ClientSession::settle_here(TestCase& test_case) {
-  if (!test_case.over_tcp()) test_case = with_known_sges(test_case, device_of(test_case).limits);
+/// The devices of a case, which take GIDs that go with those of the initiator's.
+/// @param peer  of each of those
+/// @return  none of a case over TCP
+std::vector<OpenDevice*> ClientSession::open_for(const TestCase& test_case,
+                                                 const std::vector<GidsOfDevice>& peer) {
+  if (test_case.over_tcp()) return {};
+  std::vector<OpenDevice*> devices = devices_.get_each(test_case.responder, true);
+  if (devices.size() != test_case.devices() || peer.size() != devices.size())
+    throw MeasurementError(
+        fmt::format("the peer's message: a case of {} devices, with {} of the responder's and the "
+                    "GIDs of {}",
+                    test_case.devices(), devices.size(), peer.size()));
+  for (std::size_t i = 0; i < devices.size(); ++i) use_gids_of(*devices[i], peer[i].gids);
+  return devices;
 }
 
 /// Makes this end and connects it, on the CPU of its first loop: see Repetition::prepare().
 /// @return nothing: the initiator has abandoned the case
-std::optional<Duplex> ClientSession::meet(TestCase& test_case, std::uint64_t seed,
-                                          const Placement& placement) {
+std::optional<End> ClientSession::meet(std::span<OpenDevice* const> devices, TestCase& test_case,
+                                       std::uint64_t seed, const Placement& placement) {
   const Pinned pinned = pinned_to_make(placement, "--peer-core");
-  std::optional<Duplex> duplex = make_duplex(test_case, seed);
-  send(make_message("ready", Ready{duplex->introductions(), placement.only()}));
-  if (!connect(*duplex, test_case)) duplex.reset();
-  return duplex;
-}
-
-Duplex ClientSession::make_duplex(const TestCase& test_case, std::uint64_t seed) {
-  if (test_case.over_tcp())
-    return {
-        std::make_unique<SocketRunner>(channel_.fd(), interrupt_, test_case, Role::responder, seed),
-        nullptr};
-  return make_verbs_duplex(device_of(test_case), test_case, Role::responder, seed,
-                           {&interrupt_, channel_.fd()});
+  std::optional<End> end =
+      devices.empty()
+          ? make_socket_end(channel_.fd(), interrupt_, test_case, Role::responder, seed, placement)
+          : make_verbs_end(devices, test_case, Role::responder, seed, {&interrupt_, channel_.fd()},
+                           placement);
+  send(make_message("ready", Ready{end->introductions(), placement.only()}));
+  if (!connect(*end, test_case)) end.reset();
+  return end;
 }
 
 /// Takes the initiator's introduction and connects to it.
 /// @return false when the initiator has abandoned the case
-bool ClientSession::connect(Duplex& duplex, TestCase& test_case) {
+bool ClientSession::connect(End& end, TestCase& test_case) {
   const nlohmann::json message = channel_.receive(Deadline::in(kSetupTimeout));
   const std::string type = type_of(message);
   if (type == "abandon") {
@@ -296,33 +301,30 @@ bool ClientSession::connect(Duplex& duplex, TestCase& test_case) {
   if (type != "connect") throw MeasurementError("expected the message 'connect'");
   const auto connect = read_message<ConnectMessage>(message);
   settle_wait(test_case, connect.wait);
-  duplex.connect(connect.ends);
-  duplex.establish();
-  duplex.forward->take_fatal_event();  // nobody's any more
+  end.connect(connect.ends);
+  end.establish();
+  end.forward.take_fatal_event();  // nobody's any more
   if (host_.shows_connected()) {
     TestCase effective = test_case;
-    duplex.forward->record_effective(effective, connect.ends.forward);
-    host_.show_connected(connected_case(effective, duplex.introductions(), connect.ends));
+    end.forward.record_effective(effective, connect.ends.forward);
+    host_.show_connected(connected_case(effective, end.introductions(), connect.ends));
   }
   return true;
 }
 
 /// The traffic, from the first message to the last.
 /// @return how many messages each of the initiator's threads sent; nothing: it abandons the case
-std::optional<Totals> ClientSession::run(Duplex& duplex, const TestCase& test_case,
-                                         const Placement& placement) {
+std::optional<Totals> ClientSession::run(End& end, const TestCase& test_case) {
   const EventFd attention;
-  WindowSync gate{channel_, test_case, duplex.backward.get(), attention};
-  const auto start = [&](EndpointRunner& runner, std::uint64_t first) {
-    return std::make_unique<LoopThread>(
-        runner, test_case.wait, placement.of_loops(first, test_case.threads), clock_, attention);
+  WindowSync gate{channel_, test_case, end.backward, attention};
+  const auto start = [&](Side& side) {
+    return std::make_unique<LoopThread>(side, test_case.wait, clock_, attention);
   };
-  const auto loop = start(*duplex.forward, 0);
+  const auto loop = start(end.forward);
   std::unique_ptr<LoopThread> sender;
-  if (duplex.backward) sender = start(*duplex.backward, test_case.threads);
+  if (!end.backward.empty()) sender = start(end.backward);
   send(make_message("running"));
-  std::optional<Totals> sent =
-      await_finish(*loop, sender.get(), gate, attention, duplex, test_case.threads);
+  std::optional<Totals> sent = await_finish(*loop, sender.get(), gate, attention, end);
   if (!sent) return sent;
   loop->finish(*sent, interrupt_);
   if (sender) sender->join(interrupt_);
@@ -334,19 +336,19 @@ std::optional<Totals> ClientSession::run(Duplex& duplex, const TestCase& test_ca
 /// @throws MeasurementError  a loop failed, or the initiator went away
 std::optional<Totals> ClientSession::await_finish(LoopThread& loop, LoopThread* sender,
                                                   WindowSync& gate, const EventFd& attention,
-                                                  Duplex& duplex, std::uint64_t threads) {
-  EndpointRunner& runner = *duplex.forward;
+                                                  End& end) {
   Deadline deadline = Deadline::in(kSilence);
   for (;;) {
     const Waited waited = channel_.wait_readable(deadline.within(kEventTick), &attention);
     const bool failed = loop.failed() || (sender != nullptr && sender->failed());
-    const std::string event = failed ? runner.await_fatal_event() : runner.take_fatal_event();
-    if (!event.empty()) throw MeasurementError(fmt::format("{} reports {}", runner.where(), event));
+    const std::string event =
+        failed ? end.forward.await_fatal_event() : end.forward.take_fatal_event();
+    if (!event.empty()) throw MeasurementError(event);
     if (waited == Waited::woken) {
       attention.clear();
       if (sender != nullptr && sender->failed()) sender->join(interrupt_);  // throws why
       if (loop.failed()) {
-        loop.finish(Totals(threads), interrupt_);  // throws why
+        loop.finish(Totals(end.forward.endpoints()), interrupt_);  // throws why
         throw MeasurementError("the responder's loop ended too early");
       }
       gate.publish();
@@ -360,13 +362,13 @@ std::optional<Totals> ClientSession::await_finish(LoopThread& loop, LoopThread* 
     const std::string type = type_of(message);
     if (type == "alive" || gate.receive(message)) continue;
     if (type == "abandon") return std::nullopt;
-    if (type == "end_now" && duplex.backward) {
-      duplex.backward->end_now();
+    if (type == "end_now" && !end.backward.empty()) {
+      end.backward.end_now();
       continue;
     }
     if (type != "finish") throw MeasurementError("expected the message 'finish'");
     const auto finish = read_message<Finish>(message);
-    require_totals_of(finish.sent, threads);
+    require_totals_of(finish.sent, end.forward.endpoints());
     return finish.sent;
   }
 }

@@ -132,11 +132,11 @@ void SocketRunner::abort_traffic() noexcept {
   shutdown(traffic_.socket, SHUT_RDWR);
 }
 
-std::optional<Verdict> SocketRunner::verify(const std::vector<std::uint64_t>& peer_totals) const {
+std::optional<Verdict> SocketRunner::verify(std::uint64_t peer_total) const {
   if (layout_.target.slots == 0) return std::nullopt;
   const Role sender = role_ == Role::initiator ? Role::responder : Role::initiator;
-  return check_target(target_, layout_.target, pattern_of(case_, seed_, sender), {},
-                      peer_totals.front(), cancel_check_);
+  return check_target(target_, layout_.target, pattern_of(case_, seed_, sender), {}, peer_total,
+                      cancel_check_);
 }
 
 nlohmann::ordered_json SocketRunner::resources() const {
@@ -151,6 +151,15 @@ nlohmann::ordered_json SocketRunner::facts() const {
 
 std::string SocketRunner::where() const {
   return "the test's TCP connection to " + connection_.peer;
+}
+
+End make_socket_end(int session, const InterruptSource& interrupt, const TestCase& test_case,
+                    Role role, std::uint64_t seed, const Placement& placement) {
+  End end;
+  end.forward.cpus.assign(placement.cpus.begin(), placement.cpus.end());
+  end.forward.runners.push_back(
+      std::make_unique<SocketRunner>(session, interrupt, test_case, role, seed));
+  return end;
 }
 
 }  // namespace rdmameter

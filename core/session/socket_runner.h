@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "core/engine/endpoint_runner.h"
+#include "core/engine/end.h"
 #include "core/engine/loop/socket_state.h"
 #include "core/verbs/memory/memory.h"
 #include "core/wire/socket.h"
@@ -31,7 +31,7 @@ class SocketRunner final : public EndpointRunner {
   void record_effective(TestCase&, const Introduction&) const override {}
   std::string take_fatal_event() override { return {}; }
   void abort_traffic() noexcept override;
-  std::optional<Verdict> verify(const std::vector<std::uint64_t>& peer_totals) const override;
+  std::optional<Verdict> verify(std::uint64_t peer_total) const override;
   nlohmann::ordered_json counters() const override { return nullptr; }
   nlohmann::ordered_json resources() const override;
   nlohmann::ordered_json facts() const override;
@@ -55,5 +55,10 @@ class SocketRunner final : public EndpointRunner {
   SocketState traffic_;
   bool busy_poll_ = false;
 };
+
+/// An end of a case over TCP. Arguments and errors as SocketRunner's.
+/// @param placement  where the loop runs
+End make_socket_end(int session, const InterruptSource& interrupt, const TestCase& test_case,
+                    Role role, std::uint64_t seed, const Placement& placement);
 
 }  // namespace rdmameter

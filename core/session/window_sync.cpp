@@ -6,18 +6,18 @@
 
 namespace rdmameter {
 
-WindowSync::WindowSync(Channel& channel, const TestCase& test_case, EndpointRunner* sender,
+WindowSync::WindowSync(Channel& channel, const TestCase& test_case, Side& sender,
                        const EventFd& attention)
     : channel_(channel), attention_(attention), both_ways_(test_case.bidirectional) {
-  const std::uint64_t loops = test_case.threads * test_case.sharers;
+  const std::size_t loops = sender.runners.size();
   const bool together =
       test_case.pattern == Pattern::bandwidth ? loops > 1 || both_ways_ : test_case.shares_qps();
-  if (sender == nullptr || !together) return;
+  if (sender.empty() || !together) return;
   gate_.emplace(static_cast<std::uint32_t>(loops), both_ways_);
   if (both_ways_)
     gate_->on_last([](void* wake) { static_cast<const EventFd*>(wake)->raise(); },
                    const_cast<EventFd*>(&attention_));
-  sender->pass(*gate_);
+  sender.pass(*gate_);
 }
 
 void WindowSync::publish() {

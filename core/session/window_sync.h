@@ -6,8 +6,8 @@
 #include <array>
 #include <optional>
 
-#include "core/engine/endpoint_runner.h"
 #include "core/engine/loop/gate.h"
+#include "core/engine/side.h"
 #include "core/test_case/test_case.h"
 #include "core/wire/channel.h"
 
@@ -17,10 +17,9 @@ class WindowSync {
  public:
   using Clock = Deadline::Clock;
 
-  /// @param sender     this end's side that sends; null: none does
+  /// @param sender     this end's side that sends; empty: none does
   /// @param attention  raised when there is something to pass on
-  WindowSync(Channel& channel, const TestCase& test_case, EndpointRunner* sender,
-             const EventFd& attention);
+  WindowSync(Channel& channel, const TestCase& test_case, Side& sender, const EventFd& attention);
 
   /// Tells the peer which steps this end has come to since the last time.
   void publish();

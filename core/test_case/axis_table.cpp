@@ -393,7 +393,10 @@ const std::array kAxes{
          "register memory for on-demand paging instead of pinning it", has_memory},
 
     Axis{"device", "device", text_field<&TestCase::initiator, &EndSettings::device>, name, 0, 0,
-         kNone, "auto", "auto", "verbs device; auto: the first with an active port", has_device},
+         kNone, "auto", "auto",
+         "verbs device; auto: the first with an active port; several of one case: A+B, or all that "
+         "reach the peer",
+         has_device},
     Axis{"port-num", "port_num", number_field<&TestCase::initiator, &EndSettings::port_num>, count,
          1, 255, kFound, "auto", "auto", "port of the device; auto: the first active one",
          has_device},

@@ -240,12 +240,12 @@ std::string why_not_open_loop(const TestCase& c) {
     return fmt::format("a sweep judges p99, which takes {} requests: use --iterations {} or more",
                        kFewestForP99, kFewestForP99);
   const auto burst = std::max<std::uint64_t>(static_cast<std::uint64_t>(c.arrivals), 1);
-  const double pause_s = static_cast<double>(burst * c.threads) / messages_per_s(c);
+  const double pause_s = static_cast<double>(burst * c.threads * c.devices()) / messages_per_s(c);
   if (!c.sweeps() && pause_s > kLongestPause_s)
     return fmt::format(
         "requests would be due only every {:.1f} s{}: use a higher --rate, so that it "
         "is at most every {} s",
-        pause_s, c.threads > 1 ? " in a thread" : "", kLongestPause_s);
+        pause_s, c.threads * c.devices() > 1 ? " in a thread" : "", kLongestPause_s);
   const std::string why = why_not_mixed(c);
   return why.empty() ? why_not_answered(c) : why;
 }
@@ -264,6 +264,36 @@ std::string why_not_among_ranks(const TestCase& c) {
   if (lacking == nullptr) return {};
   return fmt::format("the CPU does not reach {} memory, and {}, or --memory host", apart_noun(c),
                      lacking);
+}
+
+/// Devices of one case are measured together, each with one of the peer's.
+std::string why_not_on_devices(const TestCase& c) {
+  if (!names_several(c.initiator) && !names_several(c.responder)) return {};
+  if (c.topology()) return "each rank has one device: use --device NAME";
+  if (c.control())
+    return "a call is made on one device: use --device A,B for a case on each of several";
+  if (c.pattern != Pattern::bandwidth && !c.open_loop())
+    return "latencies of several devices have no sum: use --device A,B for a case on each";
+  if (c.peers != 1) return "a QP sends to --peers on one device: use --device NAME";
+  if (c.shares_qps()) return "--sharers are of one group of QPs: use --device NAME";
+  if (c.peak) return "--peak is of the posts of one thread: use --device NAME";
+  if (c.watched()) return "--blame watches one loop of each end: use --device NAME";
+  const auto open = [](const EndSettings& end) {
+    return end.device.empty() || end.device == kAllDevices;
+  };
+  const std::size_t mine = split_devices(c.initiator.device).size(),
+                    theirs = split_devices(c.responder.device).size();
+  if (!open(c.initiator) && !open(c.responder) && mine != theirs)
+    return fmt::format(
+        "--device and --peer-device are paired in order, and name {} and {}: name as many at both "
+        "ends, or leave one of the options out",
+        mine, theirs);
+  if (c.threads * c.devices() > kMostEndpoints)
+    return fmt::format(
+        "{} threads on each of {} devices are more than {} in all: use fewer "
+        "--threads",
+        c.threads, c.devices(), kMostEndpoints);
+  return {};
 }
 
 /// Messages are numbered by counting them, each loop's in its order.
@@ -300,7 +330,9 @@ std::string why_no_peak(const TestCase& c) {
 }  // namespace
 
 std::string why_impossible(const TestCase& test_case) {
-  if (test_case.over_tcp() || test_case.control()) return {};
+  if (test_case.over_tcp()) return {};
+  if (std::string why = why_not_on_devices(test_case); !why.empty()) return why;
+  if (test_case.control()) return {};
   if (test_case.topology()) {
     std::string why = why_not_among_ranks(test_case);
     if (why.empty()) why = why_not_labelled(test_case);

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <set>
 #include <vector>
 
 #include "core/base/cpu_list.h"
@@ -18,6 +19,17 @@
 #include "core/test_case/flow_label.h"
 
 namespace rdmameter {
+
+std::vector<std::string> split_devices(std::string_view text) {
+  std::vector<std::string> names(1);
+  for (const char c : text)
+    if (c == kDeviceSeparator)
+      names.emplace_back();
+    else
+      names.back() += c;
+  return names;
+}
+
 namespace {
 
 /// Words are matched in any letter case, as suffixes are.
@@ -28,8 +40,19 @@ bool same_word(std::string_view a, std::string_view b) {
 
 /// What ibv_get_device_name() can return: shorter than IBV_SYSFS_NAME_MAX, one path component.
 bool device_name(std::string_view text) {
-  return text.size() < 64 &&
+  return text.size() <= kMostDeviceChars &&
          std::ranges::all_of(text, [](char c) { return c > ' ' && c != 127 && c != '/'; });
+}
+
+/// One name, which may be left out; or several, each once.
+bool good_devices(std::string_view text) {
+  const std::vector<std::string> names = split_devices(text);
+  if (names.size() == 1) return device_name(text);
+  std::set<std::string> once;
+  return names.size() <= kMostDevices && std::ranges::all_of(names, [&](const std::string& name) {
+           return !name.empty() && name != kAllDevices && device_name(name) &&
+                  once.insert(name).second;
+         });
 }
 
 /// What a bandwidth's default becomes where a message is one packet of any usual MTU.
@@ -91,7 +114,7 @@ bool good_cpus(const Axis& axis, std::string_view text) {
 bool good_text(const Axis& axis, std::string_view text) {
   switch (axis.kind) {
     case AxisKind::name:
-      return device_name(text);
+      return good_devices(text);
     case AxisKind::source:
       return file_path(text);
     case AxisKind::memory:
@@ -193,7 +216,8 @@ std::string accepts_text(const Axis& axis) {
     case AxisKind::choice:
       return text;
     case AxisKind::name:
-      return "auto, or a name of at most 63 characters without spaces or slashes";
+      return "auto, all, or names of at most 63 characters without spaces or slashes: NAME, or "
+             "NAME+NAME+... for a case over several devices";
     case AxisKind::source:
       return text + ", or file:PATH";
     case AxisKind::memory:
@@ -318,6 +342,23 @@ bool reads_remotely(const TestCase& test_case) {
 bool has_atomics(const TestCase& test_case) {
   return std::ranges::any_of(mix_of(test_case),
                              [](const MixPart& part) { return traits(part.opcode).atomic; });
+}
+
+bool names_device(std::string_view list, std::string_view device) {
+  return list.empty() || list == kAllDevices ||
+         std::ranges::any_of(split_devices(list), [&](const auto& name) { return name == device; });
+}
+
+bool names_several(const EndSettings& end) {
+  return end.device == kAllDevices || end.device.find(kDeviceSeparator) != std::string::npos;
+}
+
+TestCase of_device(TestCase test_case, std::size_t i) {
+  for (EndSettings* const end : {&test_case.initiator, &test_case.responder}) {
+    const std::vector<std::string> names = split_devices(end->device);
+    if (i < names.size()) end->device = names[i];
+  }
+  return test_case;
 }
 
 TestCase default_case(Opcode opcode, Pattern pattern) {

@@ -4,6 +4,7 @@
 // result file all read it.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <nlohmann/json_fwd.hpp>
@@ -102,9 +103,18 @@ inline constexpr char kCpuSeparator = '+';
 /// An atomic works on 8 bytes, aligned to 8 (IBTA vol. 1, 9.4.5).
 inline constexpr std::uint64_t kAtomicBytes = 8;
 
+/// Between devices of one case: "mlx5_0+mlx5_1"; and all of an end's that reach one of the peer's.
+inline constexpr char kDeviceSeparator = '+';
+inline constexpr std::string_view kAllDevices = "all";
+inline constexpr std::size_t kMostDevices = 64, kMostDeviceChars = 63;  ///< of a case; of a name
+
+/// The most threads of a case at an end in one direction that have QPs of their own: the range of
+/// --threads, and what all devices together may have.
+inline constexpr std::size_t kMostEndpoints = 256;
+
 /// The settings that each end chooses for itself.
 struct EndSettings {
-  std::string device;  ///< empty: see core/verbs/port_choice.h
+  std::string device;  ///< several are joined; empty: see core/verbs/port_choice.h
   std::uint64_t port_num = 0;
   std::uint64_t gid_index = 0;
   std::string core;  ///< empty: near the device where possible; numa, off, "3", "0-3+8"
@@ -183,7 +193,8 @@ struct TestCase {
   Transport transport = Transport::rc;
   std::uint64_t size_bytes = 0;
   std::uint64_t qps = 0;
-  std::uint64_t threads = 1;  ///< at each end, each with QPs, CQs and memory of its own
+  std::uint64_t threads =
+      1;  ///< of each device at each end, each with QPs, CQs and memory of its own
   std::uint64_t sharers = 1;  ///< threads of the initiator that use each QP together
   std::uint64_t rate = 0;     ///< of an open loop [1/s]; with kBitRate: [bit/s]; kSweep
   std::uint64_t slo = 0;      ///< of a sweep: the p99 response allowed [ns]; see kTimesUnloaded
@@ -235,9 +246,13 @@ struct TestCase {
   bool extended_cq() const noexcept { return queues.cq == Interface::extended; }
   bool shared_receives() const noexcept { return queues.recv == RecvQueue::srq; }
   bool shares_qps() const noexcept { return sharers > 1; }
+  /// Those of each end, the first of one with that of the other...; 1 where that is still open.
+  std::uint64_t devices() const noexcept {
+    return 1 + static_cast<std::uint64_t>(std::ranges::count(initiator.device, kDeviceSeparator));
+  }
   /// Threads that run loops at an end.
   std::uint64_t loops(Role role) const noexcept {
-    return threads * (bidirectional ? 2 : 1) * (role == Role::initiator ? sharers : 1);
+    return devices() * threads * (bidirectional ? 2 : 1) * (role == Role::initiator ? sharers : 1);
   }
   /// WRs of a sharer on each QP: whole lists.
   std::uint64_t depth_of_sharer() const noexcept {
@@ -318,7 +333,7 @@ enum class AxisKind {
   rate,      ///< messages or bits per second; see parse_rate()
   arrivals,  ///< one of `words`, or burst:N
   choice,    ///< one of `words` and nothing else
-  name,      ///< of a device
+  name,      ///< of a device, or of several of one case
   source,    ///< of bytes: one of `words`, or file:PATH
   memory,    ///< one of `words`, file:PATH, dmabuf:NAME or a GPU's
   group,     ///< the address of a multicast group
@@ -404,6 +419,19 @@ bool has_atomics(const TestCase& test_case);
 
 /// Requests that an open loop offers [1/s]; of a mix bits are those of the mean size.
 double messages_per_s(const TestCase& test_case);
+
+/// "mlx5_0+mlx5_1"; of nothing one empty name.
+std::vector<std::string> split_devices(std::string_view text);
+
+/// Is this device one of those that an end leaves or names?
+bool names_device(std::string_view list, std::string_view device);
+
+/// Is that more than the name of one device?
+bool names_several(const EndSettings& end);
+
+/// The part of a case that one device of each end has.
+/// @param i  below devices(); an end that has no such device keeps its text
+TestCase of_device(TestCase test_case, std::size_t i);
 
 /// Every axis at its default for this kind of test; inapplicable ones too, so that the case is
 /// valid. Atomics have the one size there is, multicasts the transport and a size that

@@ -109,7 +109,7 @@ std::string options_of(const PortPair& pair) {
 }  // namespace
 
 bool EndPorts::fits(const PortFacts& port) const {
-  return (fixed.device.empty() || fixed.device == port.device) &&
+  return names_device(fixed.device, port.device) &&
          (fixed.port_num == kAuto || fixed.port_num == port.number) && port.usable();
 }
 

@@ -98,7 +98,7 @@ std::vector<PortFacts> list_ports(std::string_view device, std::uint64_t gid_ind
   std::vector<Listed> listed;
   std::size_t looked_at = 0;
   for (const std::string& name : list_devices()) {
-    if (!device.empty() && name != device) continue;
+    if (!names_device(device, name)) continue;
     if (looked_at++ == kMostDevicesLookedAt) break;
     try {
       listed.push_back(list_device(name, gid_index, ports));

@@ -42,7 +42,7 @@ std::string_view kind_name(const PortFacts& port);
 
 /// The ports of this end, in libibverbs' order. QPs are tried only where ports of devices of
 /// several models can be used: those of one model have the same transports.
-/// @param device     empty: all
+/// @param device     as EndSettings has it; empty: all
 /// @param gid_index  kAuto, or the only GID that counts
 /// @return  also those that cannot be used; empty: there is no (such) device
 std::vector<PortFacts> list_ports(std::string_view device, std::uint64_t gid_index);

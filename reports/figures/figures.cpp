@@ -161,8 +161,9 @@ std::function<std::vector<FigureColumn>(const FigureLines&, FigurePlace)> always
 }
 
 std::span<const Figures> figures() {
-  static const std::array kAll{over_time_figures(), load_figures(),   mix_figures(),
-                               sweep_figures(),     per_qp_figures(), blame_figures()};
+  static const std::array kAll{per_device_figures(), over_time_figures(), load_figures(),
+                               mix_figures(),        sweep_figures(),     per_qp_figures(),
+                               blame_figures()};
   return kAll;
 }
 

@@ -123,5 +123,6 @@ Figures load_figures();
 Figures mix_figures();
 Figures sweep_figures();
 Figures per_qp_figures();
+Figures per_device_figures();
 
 }  // namespace rdmameter

@@ -96,7 +96,7 @@ std::optional<double> line_rate_gbps(const Json& context) {
 }
 
 std::optional<double> line_rate_gbps(std::optional<double> of_the_link, const Row& row) {
-  if (!of_the_link || row.name.starts_with("tcp_")) return std::nullopt;
+  if (!of_the_link || row.name.starts_with("tcp_") || !row.per_device.empty()) return std::nullopt;
   const bool both_ways = fact_at(row.case_object, "bidirectional") == true;
   return *of_the_link * (both_ways ? 2 : 1);
 }
@@ -158,6 +158,23 @@ PayloadBounds::PayloadBounds(const Json& context)
   for (std::size_t end = 0; end < kBoundEnds.size(); ++end) {
     ends_[end].device = context.at("rdmameter").at(kBoundEnds[end]).at("device");
     ends_[end].limits = payload_limits(ends_[end].device);
+    ends_[end].devices = fact_at(context.at("rdmameter").at(kBoundEnds[end]), "devices");
+  }
+}
+
+/// The lesser of both ends' bounds; nothing where that of one is not known.
+void PayloadBounds::note_devices(Row& row, double payload_bytes) const {
+  const auto bound_of = [&](const End& end, const std::string& name) -> std::optional<double> {
+    for (const Json& device : end.devices)
+      if (fact_at(device, "name") == name)
+        return payload_bound_gbps(payload_limits(device), payload_bytes);
+    return std::nullopt;
+  };
+  const int directions = fact_at(row.case_object, "bidirectional") == true ? 2 : 1;
+  for (DeviceData& each : row.per_device) {
+    const auto mine = bound_of(ends_[0], each.device),
+               theirs = bound_of(ends_[1], each.peer_device);
+    if (mine && theirs) each.bound_gbps = directions * std::min(*mine, *theirs);
   }
 }
 
@@ -165,7 +182,9 @@ void PayloadBounds::note(Row& row) const {
   constexpr std::array kDeviceKeys{"device", "peer_device"}, kPortKeys{"port_num", "peer_port_num"};
   constexpr std::array kMemoryKeys{"memory", "peer_memory"};
   const auto payload = packet_payload_bytes(row.case_object);
-  if (!linked_ || !row.bandwidth || !payload) return;
+  if (!linked_ || !payload) return;
+  if (!row.per_device.empty()) return note_devices(row, *payload);
+  if (!row.bandwidth) return;
   Json bounds = Json::object();
   for (std::size_t end = 0; end < kBoundEnds.size(); ++end) {
     const Json& device = ends_[end].device;  // that of the first case

@@ -26,7 +26,7 @@ bool passes_links(const nlohmann::ordered_json& context);
 std::optional<double> line_rate_gbps(const nlohmann::ordered_json& context);
 
 /// What the messages of a row may fill of that [Gb/s]: twice of it where both ends send; nothing of
-/// a test over TCP, which may pass another link.
+/// a test over TCP, which may pass another link, and of several devices (PayloadBounds).
 std::optional<double> line_rate_gbps(std::optional<double> of_the_link, const Row& row);
 
 /// The row's bandwidth as a percentage of that; nothing: one of both is not known, or it is more
@@ -78,13 +78,15 @@ class PayloadBounds {
   explicit PayloadBounds(const nlohmann::ordered_json& context);
 
   /// Adds `bound_gbps`, and `line_gbps` where a link's rate is known, to a row of a bandwidth whose
-  /// messages pass the links that the context describes. Payload in the device's own memory does
-  /// not cross the slot.
+  /// messages pass the links that the context describes; of several devices to each. Payload in the
+  /// device's own memory does not cross the slot.
   void note(Row& row) const;
 
  private:
+  void note_devices(Row& row, double payload_bytes) const;
+
   struct End {
-    nlohmann::ordered_json device;
+    nlohmann::ordered_json device, devices;
     PayloadLimits limits;
   };
   std::array<End, 2> ends_;          ///< initiator, responder

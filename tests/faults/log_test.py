@@ -154,7 +154,7 @@ class Lines(rdmameter.Test):
         self.assertEqual(peer.greet()["type"], "welcome")
         for key in ("\x1b[2J\n\u202ekey", "k" * 900_000):
             one_case = {**wire.prepared(self, "tcp_lat", *SHORT)["case"], key: 1}
-            peer.say({"type": "prepare", "case": one_case, "seed": 1, "gids": [], "same_host": False, "cpus": []})
+            peer.say({"type": "prepare", "case": one_case, "seed": 1, "devices": [], "same_host": False, "cpus": []})
             reason = peer.hear()["reason"]
             self.assertRegex(reason, r"^case: '[ -~]{1,210}' is unknown$")
         peer.say({"type": "bye"})

@@ -184,6 +184,16 @@ Row load_row() {
   return row;
 }
 
+TEST(RowJson, WhatEachDeviceDidIsReadBack) {
+  const Json json = row_to_json(per_device_row());
+  EXPECT_EQ(json.at("per_device").at(0).at("gbps"), 96);
+  EXPECT_EQ(json.at("per_device").at(0).at("bound_percent"), 96);
+  EXPECT_FALSE(json.at("per_device").at(1).contains("bound_percent"));
+  const Row row = row_from_json(json, "here");
+  EXPECT_EQ(row_to_json(row), json);
+  EXPECT_EQ(row.per_device.at(1).peer_device, "mlx5_3");
+}
+
 TEST(RowJson, WhatEachQpDidIsReadBackAndListsHaveAnElementForEach) {
   const Json json = row_to_json(per_qp_row());
   const Row row = row_from_json(json, "here");

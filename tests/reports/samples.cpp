@@ -199,6 +199,24 @@ Row settled_row() {
   return row;
 }
 
+Row per_device_row(std::uint64_t repetition, std::uint64_t repetitions) {
+  Row row = bandwidth_row(64, repetition, repetitions);
+  row.case_object["device"] = row.case_object["peer_device"] = "mlx5_0+mlx5_1";
+  row.per_device = {{.device = "mlx5_0",
+                     .peer_device = "mlx5_2",
+                     .messages = 3000,
+                     .bytes = 192'000'000,
+                     .window_ns = 16'000'000,
+                     .bound_gbps = 100.0},
+                    {.device = "mlx5_1",
+                     .peer_device = "mlx5_3",
+                     .messages = 1500,
+                     .bytes = 96'000'000,
+                     .window_ns = 16'000'000,
+                     .bound_gbps = {}}};
+  return row;
+}
+
 Row per_qp_row(std::uint64_t repetition, std::uint64_t repetitions) {
   Row row = latency_row("rc", 64, repetition, repetitions);
   row.case_object["qps"] = 4;

@@ -39,6 +39,7 @@ Row skipped_row(std::uint64_t size_bytes);
 /// The last of a case of run --until: twenty repetitions have not brought p99 to its goal.
 Row settled_row();
 /// A send_lat repetition over four QPs with ports, of which number 2 is slow.
+Row per_device_row(std::uint64_t repetition = 0, std::uint64_t repetitions = 1);
 Row per_qp_row(std::uint64_t repetition = 0, std::uint64_t repetitions = 1);
 /// Rows and context of run --ablate with two axes: 300 ns, -40 ns, and 25 ns together.
 ResultFile ablation_file();

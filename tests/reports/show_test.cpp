@@ -643,6 +643,18 @@ TEST(TerminalStyle, FollowsColumnsLocaleAndNoColor) {
   for (const char* name : names) unsetenv(name);
 }
 
+TEST(Show, EachDeviceHasALineWithItsRateAndItsShareOfItsBound) {
+  TextStyle wide = kPlain;
+  wide.width = 200;
+  const std::string text =
+      show_result(sample_file({per_device_row(0, 3), per_device_row(1, 3), per_device_row(2, 3)}),
+                  {.style = wide});
+  EXPECT_NE(text.find("devices, one by one"), text.npos) << text;
+  EXPECT_NE(text.find("mlx5_0  mlx5_2   96.000  187.50           100.0          96.0"), text.npos)
+      << text;
+  EXPECT_NE(text.find("mlx5_1  mlx5_3   48.000   93.75            50.0"), text.npos) << text;
+}
+
 TEST(Show, NamesSlowQpsWithTheirPortsIfTheyAreSlowInMostRepetitions) {
   TextStyle wide = kPlain;
   wide.width = 200;

@@ -67,6 +67,7 @@ int main(int argc, char** argv) {
   ResultWriter ablation(directory + "/ablation.json", ablated.context);
   for (const Row& row : ablated.rows) ablation.append(row);
   ablation.append(per_qp_row());
+  ablation.append(per_device_row());
   ablation.finish();
   ResultWriter(directory + "/empty.json", sample_context()).finish();
 }

@@ -153,6 +153,17 @@ def twice_defined(files, root):
     return [f"{name}: {', '.join(paths)}" for name, paths in where.items() if len(paths) > 1]
 
 
+def deriving(files, root, base, known):
+    """Classes of the program that derive from `base`, but those of `known`."""
+    found = []
+    for path in files:
+        if not path.startswith("tests/"):
+            with open(os.path.join(root, path), encoding="utf-8") as file:
+                found += [f"{path}: {name}" for name in re.findall(rf"(\w+)(?: final)? : (?:public )?{base}\b", file.read())
+                          if name not in known]
+    return found
+
+
 def main():
     root = sys.argv[1]
     files = sources(root)
@@ -169,6 +180,8 @@ def main():
          writing(files, root, r"[(,]\s*stderr\b|std::(cerr|clog)|\bperror\(")),
         ("stdout is written to by print() alone",
          writing(files, root, r"[(,]\s*stdout\b|std::cout|fmt::print\(|\b(printf|puts|putchar)\(", ("core/log/print.cpp",))),
+        ("an end is data: what derives from EndpointRunner is a network, and passes nothing on to other runners",
+         deriving(files, root, "EndpointRunner", ("VerbsRunner", "SocketRunner"))),
         ("no two headers define a type or a constant of one name", twice_defined(files, root)),
         ("a header is guarded by #pragma once", without(files, root, r"\.h$", "#pragma once")),
         # fmt 10 and before have it in <fmt/format.h>, too.

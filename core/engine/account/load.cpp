@@ -81,7 +81,7 @@ void add_backlog(LoadData& sum, const LoadData& more) {
 }  // namespace
 
 std::vector<std::uint64_t> draw_gaps_ns(const TestCase& test_case, std::uint64_t seed) {
-  const auto threads = static_cast<double>(test_case.threads);
+  const auto threads = static_cast<double>(test_case.threads * test_case.devices());
   const auto thread = static_cast<double>(test_case.path.first_qp / test_case.qps);
   const double mean_ns = threads * 1e9 / messages_per_s(test_case);
   const std::uint64_t burst = burst_of(test_case);

@@ -21,8 +21,8 @@ inline constexpr std::uint64_t kMaxGaps = 1 << 20;
 /// many as the case has requests, or kMaxGaps, or fewer where a burst does not divide that. Their
 /// mean is that of the rate, but for what chance makes of random ones.
 ///
-/// Of several threads each has its part of the rate. Random arrivals of all are then again those of
-/// a Poisson process; of others, the threads have a burst each in turn.
+/// Of several threads, on one device or several, each has its part of the rate. Random arrivals of
+/// all are then again those of a Poisson process; of others, the threads have a burst each in turn.
 /// @param test_case  of a thread: path.first_qp says which
 /// @param seed       the same gives the same
 std::vector<std::uint64_t> draw_gaps_ns(const TestCase& test_case, std::uint64_t seed);

@@ -75,6 +75,8 @@ std::string why_not_null(const TestCase& test_case) {
     return "the null device has no objects to create: control path tests need a verbs device";
   if (test_case.verify) return "the null device moves no data: there is nothing to --verify";
   if (test_case.wait == Wait::event) return "the null device raises no events: use another --wait";
+  if (test_case.devices() > 1 || test_case.initiator.device == kAllDevices)
+    return "the null device is one: use no --device";
   if (test_case.threads > 1 || test_case.shares_qps() || test_case.bidirectional)
     return "the null device has one thread and an imaginary peer: use --threads 1, --sharers 1, "
            "and no --bidirectional";

@@ -132,6 +132,42 @@ PlacementWish wish_of(const TestCase& test_case, Role role, std::string_view dev
           .avoid = avoid};
 }
 
+namespace {
+
+/// @param parts  of each device, all pinned
+Placement joined(std::vector<Placement> parts, std::size_t directions) {
+  Placement all{.device = parts.front().device, .allowed = parts.front().allowed};
+  for (std::size_t direction = 0; direction < directions; ++direction)
+    for (const Placement& part : parts) {
+      const std::size_t loops = part.cpus.size() / directions;
+      const auto cpus = part.of_loops(direction * loops, loops);
+      all.cpus.insert(all.cpus.end(), cpus.begin(), cpus.end());
+    }
+  for (Placement& part : parts) std::ranges::move(part.claims, std::back_inserter(all.claims));
+  return all;
+}
+
+}  // namespace
+
+Placement place_end(const TestCase& test_case, Role role, bool same_host,
+                    std::span<const unsigned> avoid, CpuClaims& claims) {
+  const std::string device =
+      test_case.over_tcp() ? "" : split_devices(test_case.end(role).device).front();
+  const std::string& core = test_case.end(role).core;
+  if (test_case.devices() == 1 || (!core.empty() && core != kNearDevice))
+    return choose_placement(wish_of(test_case, role, device, same_host, avoid), claims);
+  std::vector<Placement> parts;
+  std::vector<unsigned> taken(avoid.begin(), avoid.end());
+  for (std::size_t i = 0; i < test_case.devices(); ++i) {
+    const TestCase one = of_device(test_case, i);
+    parts.push_back(
+        choose_placement(wish_of(one, role, one.end(role).device, same_host, taken), claims));
+    if (!parts.back().reason.empty()) return std::move(parts.back());
+    taken.insert(taken.end(), parts.back().cpus.begin(), parts.back().cpus.end());
+  }
+  return joined(std::move(parts), test_case.bidirectional ? 2 : 1);
+}
+
 Pinned pinned_to_make(const Placement& placement, std::string_view option) {
   static const bool several = read_line("/sys/devices/system/node/online").value_or("0") != "0";
   if (placement.first() && several) malloc_trim(0);

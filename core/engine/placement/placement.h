@@ -86,6 +86,12 @@ Placement choose_placement(const PlacementWish& wish, CpuClaims& claims, const H
 PlacementWish wish_of(const TestCase& test_case, Role role, std::string_view device, bool same_host,
                       std::span<const unsigned> avoid = {});
 
+/// The placement of an end of a case: of each of its devices near that, where nobody has said other
+/// CPUs. Loops are in the order of an End's: forward by device and thread, then backward. Arguments
+/// and errors as choose_placement() and wish_of().
+Placement place_end(const TestCase& test_case, Role role, bool same_host,
+                    std::span<const unsigned> avoid, CpuClaims& claims);
+
 /// Pins the calling thread to where the objects of its end are to be made, if anywhere. What it
 /// allocates from now on is of that CPU's node, but for pages that it shares with what was there
 /// before: free memory, which may be of any node, goes back to the kernel first.

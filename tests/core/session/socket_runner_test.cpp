@@ -41,9 +41,9 @@ struct Ends {
 
   /// @return how the initiator's loop ended; the responder's is told to finish then
   LoopResult run(Wait wait) {
-    std::thread other{[&] { responder_end = responder.run(wait, {}, clock, responder_stop); }};
-    const LoopResult end = initiator.run(wait, {}, clock, initiator_stop);
-    responder.expect(initiator.totals());
+    std::thread other{[&] { responder_end = responder.run(wait, clock, responder_stop); }};
+    const LoopResult end = initiator.run(wait, clock, initiator_stop);
+    responder.expect(initiator.tally().total);
     responder_stop.request(StopReason::finish);
     other.join();
     return end;
@@ -70,11 +70,11 @@ TEST_P(SocketSideWaits, MoveEveryByteAndCountEveryMessage) {
   EXPECT_EQ(ends.initiator.tally().total, 210U);
   EXPECT_EQ(ends.responder.tally().total, 210U);
   EXPECT_EQ((latency ? ends.initiator : ends.responder).tally().operations, 200U);
-  const auto arrived = ends.responder.verify({210});
+  const auto arrived = ends.responder.verify(210);
   ASSERT_TRUE(arrived);
   EXPECT_EQ(arrived->checked_bytes, (latency ? 1 : 128) * 3000U);
   EXPECT_EQ(arrived->first_fault, "");
-  EXPECT_EQ(ends.initiator.verify({210}).has_value(), latency);
+  EXPECT_EQ(ends.initiator.verify(210).has_value(), latency);
   const auto samples = ends.initiator.take_latency();
   ASSERT_EQ(samples != nullptr, latency);  // nothing tells a sender of bandwidth when one arrived
   if (latency) {
@@ -90,7 +90,7 @@ TEST_P(SocketSideWaits, SeeTheStopWordWhereNothingArrives) {
     std::this_thread::sleep_for(30ms);
     ends.responder_stop.request(StopReason::deadline);
   }};
-  const LoopResult end = ends.responder.run(wait, {}, ends.clock, ends.responder_stop);
+  const LoopResult end = ends.responder.run(wait, ends.clock, ends.responder_stop);
   later.join();
   EXPECT_EQ(end.why, LoopResult::Why::stopped);
 }
@@ -138,7 +138,7 @@ TEST(SocketRunner, FindsBytesThatNobodySent) {
   Ends ends{tcp(Pattern::bandwidth), 8};
   ends.connect();
   ASSERT_EQ(loop_result_text(ends.run(Wait::yield), ""), "");
-  EXPECT_GT(ends.responder.verify({210})->wrong_bytes, 0U);
+  EXPECT_GT(ends.responder.verify(210)->wrong_bytes, 0U);
 }
 
 TEST(SocketRunner, MovesMessagesLargerThanTheSocketsBuffers) {
@@ -148,7 +148,7 @@ TEST(SocketRunner, MovesMessagesLargerThanTheSocketsBuffers) {
   Ends ends{large};
   ends.connect();
   ASSERT_EQ(loop_result_text(ends.run(Wait::yield), ""), "");
-  EXPECT_EQ(ends.responder.verify({2})->first_fault, "");
+  EXPECT_EQ(ends.responder.verify(2)->first_fault, "");
 }
 
 TEST(SocketRunner, WithoutWarmUpTheFirstMessageOpensTheWindow) {

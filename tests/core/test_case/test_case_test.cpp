@@ -556,6 +556,22 @@ TEST(WhyImpossible, HoldsAUdMessageToTheMtu) {
               HasSubstr("2048 bytes are more than the MTU of 1024"));
 }
 
+TEST(Devices, OfOneCaseAreNamedOnceEachAndPaired) {
+  const TestCase both = with(with(bandwidth(), "device", "a+b"), "peer-device", "c+d");
+  EXPECT_EQ(both.devices(), 2U);
+  EXPECT_EQ(both.loops(Role::responder), 2U);
+  EXPECT_EQ(of_device(both, 1).initiator.device, "b");
+  EXPECT_EQ(of_device(both, 1).responder.device, "d");
+  EXPECT_EQ(of_device(both, 1).devices(), 1U);
+  for (const char* wrong : {"a+", "+a", "a+a", "a++b", "all+a", "a/b+c"})
+    EXPECT_THROW(with(bandwidth(), "device", wrong), UsageError) << wrong;
+  EXPECT_EQ(why_impossible(both), "");
+  EXPECT_EQ(why_impossible(with(bandwidth(), "device", "all")), "");
+  EXPECT_THAT(why_impossible(with(both, "peer-device", "c")), HasSubstr("name 2 and 1"));
+  EXPECT_THAT(why_impossible(with(both, "threads", "129")), HasSubstr("more than 256 in all"));
+  EXPECT_THAT(why_impossible(with(latency(), "device", "a+b")), HasSubstr("have no sum"));
+}
+
 TEST(WhyImpossible, FindsQueuesInWhichNothingEverCompletes) {
   const auto why = [](const char* depth, const char* signal_every, const char* post_list) {
     return why_impossible(

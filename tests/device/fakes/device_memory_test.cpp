@@ -91,10 +91,10 @@ Checked measure(OpenDevice& device, const TestCase& test_case) {
   initiator.connect(responder.introduction());
   const ClockChoice clock = choose_clock();
   StopFlag never, stop;
-  std::thread other{[&] { responder.run(Wait::yield, {}, clock, stop); }};
-  const LoopResult end = initiator.run(Wait::yield, {}, clock, never);
+  std::thread other{[&] { responder.run(Wait::yield, clock, stop); }};
+  const LoopResult end = initiator.run(Wait::yield, clock, never);
   const std::uint64_t sent = initiator.tally().total;
-  responder.expect({sent});
+  responder.expect(sent);
   stop.request(StopReason::finish);
   other.join();
   EXPECT_EQ(loop_result_text(end, "the device"), "");
@@ -105,8 +105,8 @@ Checked measure(OpenDevice& device, const TestCase& test_case) {
     checked.bad_bytes += verdict->wrong_bytes + verdict->missing_bytes + verdict->guard_bytes_hit;
     EXPECT_EQ(verdict->first_fault, "");
   };
-  add(initiator.verify({test_case.returns_data() ? sent : responder.tally().total}));
-  add(responder.verify({responder.has_loop() ? responder.tally().total : sent}));
+  add(initiator.verify(test_case.returns_data() ? sent : responder.tally().total));
+  add(responder.verify(responder.has_loop() ? responder.tally().total : sent));
   return checked;
 }
 

@@ -87,8 +87,8 @@ Told measure(OpenDevice& device, const TestCase& test_case) {
   initiator.connect(responder.introduction());
   const ClockChoice clock;  // the kernel's, which the device's is made of
   StopFlag never, stop;
-  std::thread other{[&] { responder.run(Wait::yield, {}, clock, stop); }};
-  const LoopResult end = initiator.run(Wait::yield, {}, clock, never);
+  std::thread other{[&] { responder.run(Wait::yield, clock, stop); }};
+  const LoopResult end = initiator.run(Wait::yield, clock, never);
   stop.request(StopReason::finish);
   other.join();
   EXPECT_EQ(loop_result_text(end, "the device"), "");

@@ -87,6 +87,10 @@ const Personality& personality(std::uint32_t device) {
   return settings().devices[device];
 }
 
+std::uint32_t device_count() {
+  return settings().count;
+}
+
 std::uint64_t device_guid(std::uint32_t device) {
   return htobe64(kFirstGuid + device);
 }

@@ -129,9 +129,10 @@ struct Personality {
 const Personality* personality_named(std::string_view name);
 std::string personality_names();
 
-inline constexpr std::uint32_t kDevices = 2;  ///< soft0, soft1
+inline constexpr std::uint32_t kDevices = 8;  ///< at most: soft0, soft1...
 
 const Personality& personality(std::uint32_t device);
+std::uint32_t device_count();  ///< those that there are
 
 constexpr std::uint32_t bytes_of(ibv_mtu mtu) {
   return 128U << static_cast<unsigned>(mtu);

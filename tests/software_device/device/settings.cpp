@@ -4,6 +4,7 @@
 #include <functional>
 #include <list>
 #include <mutex>
+#include <string>
 
 #include "tests/software_device/device/words.h"
 #include "tests/software_device/segment/process.h"
@@ -52,7 +53,16 @@ bool set_of_link(Personality& says, const Word& word) {
   return true;
 }
 
-/// One name is both devices', two are soft0's and soft1's.
+std::uint32_t count_of_devices() {
+  const std::vector<Word> words = words_of("RDMAMETER_DEVICE_DEVICES");
+  if (words.empty()) return 2;
+  const std::string& text = words[0].name;
+  const auto count = text.size() == 1 ? static_cast<std::uint32_t>(text[0] - '0') : 0U;
+  if (count < 1 || count > kDevices) reject(words[0], "a number of devices, from 1 to 8");
+  return count;
+}
+
+/// One name is all devices', two are soft0's and soft1's...
 std::array<Personality, kDevices> personalities() {
   std::array<Personality, kDevices> made;
   const std::vector<Word> words = words_of(kPersonality);
@@ -65,8 +75,10 @@ std::array<Personality, kDevices> personalities() {
     made[device] = *named;
   }
   for (const Word& word : words_of("RDMAMETER_DEVICE_PORTS")) {
-    Personality& says = made[word.name == "soft1" ? 1 : 0];
-    bool known = word.name == "soft0" || word.name == "soft1";
+    std::uint32_t device = 0;
+    while (device < kDevices && word.name != "soft" + std::to_string(device)) ++device;
+    bool known = device < kDevices;
+    Personality& says = made[known ? device : 0];
     if (word.value == "DOWN")
       says.port_state = IBV_PORT_DOWN;
     else if (word.value == "no-gid")
@@ -77,19 +89,21 @@ std::array<Personality, kDevices> personalities() {
       known = known && set_of_link(says, word);
     if (!known)
       reject(word,
-             "soft0 or soft1, =, and DOWN, no-gid, no-open, or of its link rate:10 [Gb/s], "
+             "soft0, soft1..., =, and DOWN, no-gid, no-open, or of its link rate:10 [Gb/s], "
              "slot:2.5x4 [GT/s, lanes], mtu:1024; as in soft1=DOWN");
   }
   return made;
 }
 
-/// soft0 and soft1, unless both are named.
-std::array<std::string, kDevices> device_names() {
-  std::array<std::string, kDevices> names{"soft0", "soft1"};
+/// soft0, soft1..., unless all are named.
+std::array<std::string, kDevices> device_names(std::uint32_t count) {
+  std::array<std::string, kDevices> names;
+  for (std::uint32_t device = 0; device < kDevices; ++device)
+    names[device] = "soft" + std::to_string(device);
   const std::vector<Word> words = words_of("RDMAMETER_DEVICE_NAMES");
   if (words.empty()) return names;
-  if (words.size() != kDevices) reject(words[0], "the names of both devices");
-  for (std::uint32_t device = 0; device < kDevices; ++device) names[device] = words[device].name;
+  if (words.size() != count) reject(words[0], "the names of all devices");
+  for (std::uint32_t device = 0; device < count; ++device) names[device] = words[device].name;
   return names;
 }
 
@@ -101,7 +115,8 @@ bool is_strict() {
 }
 
 std::uint64_t agreement_of_session() {
-  const std::string agreed = variable(kPersonality) + ";" + variable("RDMAMETER_DEVICE_WIRE");
+  const std::string agreed = variable(kPersonality) + ";" + variable("RDMAMETER_DEVICE_WIRE") +
+                             ";" + variable("RDMAMETER_DEVICE_DEVICES");
   return std::hash<std::string>{}(agreed) | 1;  // 0: a segment that nobody uses
 }
 
@@ -113,10 +128,12 @@ const Settings& read_settings() {
   if (const Settings* const read = settings_read.load(); read != nullptr) return *read;
   static auto* const all = new std::list<Settings>;  // others may still look at earlier ones
   const WireSettings wire = wire_settings();
+  const std::uint32_t count = count_of_devices();
   all->push_back({.session = session_name(),
                   .agreement = agreement_of_session(),
+                  .count = count,
                   .devices = personalities(),
-                  .names = device_names(),
+                  .names = device_names(count),
                   .wire = wire,
                   .costs = costs_of_verbs(),
                   .delays = delays_of_qps(wire.instant),

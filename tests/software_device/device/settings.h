@@ -22,6 +22,7 @@ struct Settings {
   std::string session;
   /// Of what all processes of a session must agree on: each executes the others' requests.
   std::uint64_t agreement = 0;
+  std::uint32_t count = 2;  ///< devices that there are; of the others nothing is seen
   std::array<Personality, kDevices> devices;
   std::array<std::string, kDevices> names;  ///< of the devices
   WireSettings wire;

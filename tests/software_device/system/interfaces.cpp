@@ -42,7 +42,7 @@ struct OwnInterfaces {
 };
 
 bool has_interface(std::uint32_t device) {
-  return personality(device).own_interface();
+  return device < device_count() && personality(device).own_interface();
 }
 
 /// Twenty bytes of IPoIB: four of the QP, or of the broadcast group, and a GID (RFC 4391, 9.1.1).

@@ -28,10 +28,16 @@ struct PlayedFile {
 std::array<PlayedFile, 5> files_of(std::uint32_t device) {
   const std::string tree = "/sys/class/infiniband/" + settings().names[device];
   const Personality& says = personality(device);
-  const std::string_view netdev = device == 0 ? "netdev-soft0" : "netdev-soft1";
+  static const auto kNetdevs = [] {
+    std::array<std::string, kDevices> names;
+    for (std::uint32_t i = 0; i < kDevices; ++i) names[i] = "netdev-soft" + std::to_string(i);
+    return names;
+  }();
+  const std::string& netdev = kNetdevs[device];
   return {{{tree + "/ports/1/rate", says.sysfs_rate},
-           {tree + "/ports/1/gid_attrs/ndevs/0", says.netdev_mbps.empty() ? "" : netdev},
-           {"/sys/class/net/" + std::string(netdev) + "/speed", says.netdev_mbps},
+           {tree + "/ports/1/gid_attrs/ndevs/0",
+            says.netdev_mbps.empty() ? std::string_view() : netdev},
+           {"/sys/class/net/" + netdev + "/speed", says.netdev_mbps},
            {tree + "/device/current_link_speed", says.pcie_speed},
            {tree + "/device/current_link_width", says.pcie_width}}};
 }

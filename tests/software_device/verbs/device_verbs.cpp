@@ -214,14 +214,15 @@ extern "C" {
 int ibv_query_port_speed(ibv_context* context, std::uint32_t port, std::uint64_t* speed);
 
 ibv_device** ibv_get_device_list(int* count) {
-  auto** const list = static_cast<ibv_device**>(std::calloc(kDevices + 1, sizeof(ibv_device*)));
+  auto** const list =
+      static_cast<ibv_device**>(std::calloc(device_count() + 1, sizeof(ibv_device*)));
   if (list == nullptr) return fail<ibv_device*>(ENOMEM);
-  for (std::uint32_t i = 0; i < kDevices; ++i) {
+  for (std::uint32_t i = 0; i < device_count(); ++i) {
     list[i] = &all_devices()[i].base;
     list[i]->transport_type = personality(i).transport;
     list[i]->node_type = node_type(personality(i).transport);
   }
-  if (count != nullptr) *count = kDevices;
+  if (count != nullptr) *count = static_cast<int>(device_count());
   return list;
 }
 void ibv_free_device_list(ibv_device** list) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Several threads as one end: what they add up to, and what becomes of the others when one fails.
-#include "core/engine/thread_group.h"
+// Several threads as one side: what they add up to, and what becomes of the others when one fails.
+#include "core/engine/side.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-/// A side without a device, whose loop does what the test says.
+/// A loop without a device, which does what the test says.
 class FakeRunner final : public EndpointRunner {
  public:
   using Body = std::function<LoopResult(const LoopPlan&, const StopFlag&, LoopTally&)>;
@@ -35,10 +35,10 @@ class FakeRunner final : public EndpointRunner {
     return ++asked_for_events_ == event_after_ ? "IBV_EVENT_PORT_ERR" : "";
   }
   void abort_traffic() noexcept override { silenced_.store(true); }
-  std::optional<Verdict> verify(const std::vector<std::uint64_t>& totals) const override {
-    return Verdict{.checked_bytes = totals.front(), .first_fault = peer_ == 4 ? "torn" : ""};
+  std::optional<Verdict> verify(std::uint64_t total) const override {
+    return Verdict{.checked_bytes = total, .first_fault = peer_ == 4 ? "torn" : ""};
   }
-  nlohmann::ordered_json counters() const override { return nullptr; }
+  nlohmann::ordered_json counters() const override { return {{"port_xmit_packets", 10 + seed_}}; }
   nlohmann::ordered_json resources() const override {
     return {{"qps", 2}, {"send_wrs_per_qp", 128}};
   }
@@ -66,40 +66,42 @@ TestCase of_threads(std::uint64_t threads) {
   return test_case;
 }
 
-/// A group of fakes; the number that a body is given is the thread's, counted from 0.
+/// A side of fakes; the number that a body is given is the thread's, counted from 0.
 struct FakeTeam {
   using Body =
       std::function<LoopResult(std::uint64_t, const LoopPlan&, const StopFlag&, LoopTally&)>;
 
-  FakeTeam(std::uint64_t threads, Body body)
-      : group(of_threads(threads), Role::initiator, 0, [&](std::uint64_t seed) {
-          auto result = std::make_unique<FakeRunner>(
-              of_threads(threads), seed,
-              [body, seed](const LoopPlan& plan, const StopFlag& word, LoopTally& tally) {
-                return body(seed / 2, plan, word, tally);
-              });
-          fakes.push_back(result.get());
-          return result;
-        }) {}
+  FakeTeam(std::uint64_t threads, const Body& body) {
+    for (std::uint64_t i = 0; i < threads; ++i) {
+      auto fake = std::make_unique<FakeRunner>(
+          of_threads(threads), 2 * i,
+          [body, i](const LoopPlan& plan, const StopFlag& word, LoopTally& tally) {
+            return body(i, plan, word, tally);
+          });
+      fakes.push_back(fake.get());
+      side.runners.push_back(std::move(fake));
+    }
+  }
 
-  LoopResult run(std::span<const unsigned> cpus = {}) {
-    return group.run(Wait::yield, cpus, {}, stop);
+  SideResult run(std::span<const unsigned> cpus = {}) {
+    side.cpus.assign(cpus.begin(), cpus.end());
+    return side.run(Wait::yield, {}, stop);
   }
 
   std::vector<FakeRunner*> fakes;
-  ThreadGroup group;
+  Side side;
   StopFlag stop;
 };
 
 TEST(FatalEvent, IsFoundWhereTheKernelTellsOfItAfterTheLoopHasFailed) {
-  FakeRunner late{of_threads(1), 0, {}};
-  late.event_after_ = 4;
-  EXPECT_EQ(late.await_fatal_event(), "IBV_EVENT_PORT_ERR");
-  FakeRunner none{of_threads(1), 0, {}};
-  EXPECT_EQ(none.await_fatal_event(), "");
+  FakeTeam late{1, {}};
+  late.fakes.front()->event_after_ = 4;
+  EXPECT_EQ(late.side.await_fatal_event(), "a fake reports IBV_EVENT_PORT_ERR");
+  FakeTeam none{1, {}};
+  EXPECT_EQ(none.side.await_fatal_event(), "");
 }
 
-TEST(ThreadGroup, AddsUpWhatItsThreadsCounted) {
+TEST(Side, AddsUpWhatItsThreadsCounted) {
   FakeTeam fakes{3, [](std::uint64_t i, const LoopPlan&, const StopFlag&, LoopTally& tally) {
                    tally.operations = 100 * (i + 1);
                    tally.elapsed_ns = 1000;  // 0.1, 0.2 and 0.3 messages per ns
@@ -109,33 +111,35 @@ TEST(ThreadGroup, AddsUpWhatItsThreadsCounted) {
                    return LoopResult{};
                  }};
   ASSERT_EQ(fakes.run().why, LoopResult::Why::done);
-  EXPECT_EQ(fakes.group.tally().operations, 600U);
-  EXPECT_EQ(fakes.group.tally().elapsed_ns, 1000U);
-  EXPECT_THAT(fakes.group.totals(), ElementsAre(500, 501, 502));
-  EXPECT_EQ(fakes.group.progress(), 3U);
-  const HistogramData samples = snapshot(*fakes.group.take_latency());
+  const SideTally tally{fakes.side};
+  EXPECT_EQ(tally.operations, 600U);
+  EXPECT_EQ(tally.elapsed_ns, 1000U);
+  EXPECT_THAT(fakes.side.totals(), ElementsAre(500, 501, 502));
+  EXPECT_EQ(fakes.side.progress(), 3U);
+  const nlohmann::ordered_json threads = fakes.side.facts().at("per_thread");
+  ASSERT_EQ(threads.size(), 3U);
+  const HistogramData samples = snapshot(*fakes.side.take_latency());
   EXPECT_EQ(samples.count, 3U);
   EXPECT_EQ(samples.max_ns, 30U);
-  const nlohmann::ordered_json threads = fakes.group.facts().at("per_thread");
-  ASSERT_EQ(threads.size(), 3U);
   EXPECT_EQ(threads[2].at("operations"), 300);
+  EXPECT_EQ(threads[2].at("mean_ns"), 30);
   EXPECT_TRUE(threads[2].at("core").is_null());
-  EXPECT_EQ(fakes.group.places().size(), 3U);
-  EXPECT_EQ(fakes.group.resources().at("qps"), 6);
-  EXPECT_EQ(fakes.group.resources().at("send_wrs_per_qp"), 128);
+  EXPECT_EQ(fakes.side.places().size(), 3U);
+  EXPECT_EQ(fakes.side.resources().at("qps"), 6);
+  EXPECT_EQ(fakes.side.resources().at("send_wrs_per_qp"), 128);
 }
 
-TEST(ThreadGroup, TheWindowOfAllGivesTheSumOfTheRates) {
+TEST(Side, TheWindowOfAllGivesTheSumOfTheRates) {
   FakeTeam fakes{2, [](std::uint64_t i, const LoopPlan&, const StopFlag&, LoopTally& tally) {
                    tally.operations = 1000;
                    tally.elapsed_ns = i == 0 ? 1000 : 4000;  // 1 and 0.25 per ns
                    return LoopResult{};
                  }};
   ASSERT_EQ(fakes.run().why, LoopResult::Why::done);
-  EXPECT_EQ(fakes.group.tally().elapsed_ns, 1600U);  // 2000 messages at 1.25 per ns
+  EXPECT_EQ(SideTally{fakes.side}.elapsed_ns, 1600U);  // 2000 messages at 1.25 per ns
 }
 
-TEST(ThreadGroup, TellsWhatMadeOneFailAndStopsTheOthers) {
+TEST(Side, TellsWhatMadeOneFailAndStopsTheOthers) {
   FakeTeam fakes{3, [](std::uint64_t i, const LoopPlan&, const StopFlag& stop, LoopTally&) {
                    if (i == 1)
                      return LoopResult{.why = LoopResult::Why::completion_failed,
@@ -150,7 +154,7 @@ TEST(ThreadGroup, TellsWhatMadeOneFailAndStopsTheOthers) {
   for (const FakeRunner* fake : fakes.fakes) EXPECT_TRUE(fake->silenced_.load());
 }
 
-TEST(ThreadGroup, OneThatThrowsStopsTheOthersAndTellsWhy) {
+TEST(Side, OneThatThrowsStopsTheOthersAndTellsWhy) {
   FakeTeam fakes{2, [](std::uint64_t i, const LoopPlan&, const StopFlag& stop, LoopTally&) {
                    if (i == 1) throw MeasurementError("it does not fit");
                    while (!stop.requested()) std::this_thread::yield();
@@ -164,7 +168,24 @@ TEST(ThreadGroup, OneThatThrowsStopsTheOthersAndTellsWhy) {
   }
 }
 
-TEST(ThreadGroup, ACpuThatIsNotThereStopsAllOfThem) {
+TEST(Side, SumsOfOneDeviceAreOfItsRunnersAlone) {
+  FakeTeam fakes{4, [](std::uint64_t i, const LoopPlan&, const StopFlag&, LoopTally& tally) {
+                   tally.operations = 100;
+                   tally.elapsed_ns = i < 2 ? 1000 : 4000;
+                   tally.progress.store(i + 1);
+                   return LoopResult{};
+                 }};
+  fakes.side.devices = 2;
+  ASSERT_EQ(fakes.run().why, LoopResult::Why::done);
+  EXPECT_EQ(SideTally{fakes.side.of_device(0)}.elapsed_ns, 1000U);
+  EXPECT_EQ(SideTally{fakes.side.of_device(1)}.elapsed_ns, 4000U);
+  EXPECT_EQ(progress_of(fakes.side.of_device(1)), 7U);
+  EXPECT_EQ(fakes.side.counters().at("port_xmit_packets"), 10 + 14);  // of runners 0 and 2
+  fakes.fakes[2]->event_after_ = 1;
+  EXPECT_EQ(fakes.side.take_fatal_event(), "a fake reports IBV_EVENT_PORT_ERR");
+}
+
+TEST(Side, ACpuThatIsNotThereStopsAllOfThem) {
   FakeTeam fakes{2, [](std::uint64_t, const LoopPlan&, const StopFlag& stop, LoopTally&) {
                    while (!stop.requested()) std::this_thread::yield();
                    return LoopResult{.why = LoopResult::Why::stopped};
@@ -177,7 +198,7 @@ TEST(ThreadGroup, ACpuThatIsNotThereStopsAllOfThem) {
   }
 }
 
-TEST(ThreadGroup, RunsEachThreadOnItsOwnCpu) {
+TEST(Side, RunsEachThreadOnItsOwnCpu) {
   const std::vector<unsigned> allowed = allowed_cpu_numbers();
   if (allowed.size() < 2) GTEST_SKIP() << "it needs two CPUs";
   FakeTeam fakes{2, [](std::uint64_t, const LoopPlan&, const StopFlag&, LoopTally& tally) {
@@ -186,9 +207,9 @@ TEST(ThreadGroup, RunsEachThreadOnItsOwnCpu) {
                  }};
   const std::array cpus{allowed[1], allowed[0]};
   ASSERT_EQ(fakes.run(cpus).why, LoopResult::Why::done);
-  const std::vector<LoopPlace> places = fakes.group.places();
+  const std::vector<LoopPlace> places = fakes.side.places();
   ASSERT_EQ(places.size(), 2U);
-  const nlohmann::ordered_json threads = fakes.group.facts().at("per_thread");
+  const nlohmann::ordered_json threads = fakes.side.facts().at("per_thread");
   for (std::size_t i = 0; i < 2; ++i) {
     EXPECT_EQ(places[i].cpu, cpus[i]);
     EXPECT_EQ(threads[i].at("core"), cpus[i]);
@@ -196,28 +217,28 @@ TEST(ThreadGroup, RunsEachThreadOnItsOwnCpu) {
   EXPECT_EQ(allowed_cpu_numbers(), allowed);  // the caller's thread is where it was
 }
 
-TEST(ThreadGroup, IntroducesAndConnectsEachThreadToItsOwn) {
+TEST(Side, IntroducesAndConnectsEachThreadToItsOwn) {
   const auto body = [](std::uint64_t, const LoopPlan&, const StopFlag&, LoopTally&) {
     return LoopResult{};
   };
   FakeTeam here{3, body}, there{3, body};
-  here.group.connect(there.group.introduction());
-  const auto verdict = here.group.verify({1, 10, 100});
+  here.side.connect(there.side.introduction());
+  const auto verdict = here.side.verify({1, 10, 100});
   ASSERT_TRUE(verdict);
   EXPECT_EQ(verdict->checked_bytes, 111U);
   EXPECT_EQ(verdict->first_fault, "thread 2: torn");  // whose peer's number is 4
   FakeTeam fewer{2, body};
-  EXPECT_THROW(here.group.connect(fewer.group.introduction()), MeasurementError);
+  EXPECT_THROW(here.side.connect(fewer.side.introduction()), MeasurementError);
 }
 
-TEST(ThreadGroup, TellsEachThreadWhatItsPeerSent) {
+TEST(Side, TellsEachThreadWhatItsPeerSent) {
   FakeTeam fakes{2, [](std::uint64_t i, const LoopPlan& plan, const StopFlag&, LoopTally& tally) {
                    tally.total = plan.expected.load() + i;
                    return LoopResult{};
                  }};
-  fakes.group.expect({10, 20});
+  fakes.side.expect({10, 20});
   ASSERT_EQ(fakes.run().why, LoopResult::Why::done);
-  EXPECT_THAT(fakes.group.totals(), ElementsAre(10, 21));
+  EXPECT_THAT(fakes.side.totals(), ElementsAre(10, 21));
 }
 
 TEST(LoadGate, IsPassedOnceAllHaveComeAndThePeerToo) {
@@ -243,14 +264,13 @@ TEST(WindowSync, DoesNotWaitForEverForAPeerThatNeverComes) {
   Channel there{std::move(listener.accept(Deadline::in(5s), interrupt).value()), interrupt};
   TestCase both_ways = of_threads(1);
   both_ways.bidirectional = 1;
-  FakeRunner runner{both_ways, 0, [](const LoopPlan& plan, const StopFlag&, LoopTally&) {
-                      plan.gate->reach(LoadGate::Step::warm);
-                      return LoopResult{};
-                    }};
+  FakeTeam fakes{1, [](std::uint64_t, const LoopPlan& plan, const StopFlag&, LoopTally&) {
+                   plan.gate->reach(LoadGate::Step::warm);
+                   return LoopResult{};
+                 }};
   const EventFd attention;
-  WindowSync keeper{here, both_ways, &runner, attention};
-  StopFlag stop;
-  runner.run(Wait::yield, {}, {}, stop);
+  WindowSync keeper{here, both_ways, fakes.side, attention};
+  fakes.run();
   keeper.publish();
   const auto now = WindowSync::Clock::now();
   EXPECT_FALSE(keeper.overdue(now));

@@ -1,0 +1,344 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/engine/side.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <barrier>
+#include <cassert>
+#include <chrono>
+#include <cmath>
+#include <exception>
+#include <system_error>
+#include <thread>
+
+#include "core/base/error.h"
+#include "core/engine/account/load.h"
+#include "core/engine/placement/affinity.h"
+#include "core/instrument/histogram_data.h"
+
+namespace rdmameter {
+namespace {
+
+/// Numbers add up; what is alike stays.
+void add_numbers(nlohmann::ordered_json& sum, const nlohmann::ordered_json& more) {
+  for (const auto& [key, value] : more.items())
+    if (value.is_number_integer() && !key.ends_with("_per_qp"))
+      sum[key] = sum[key].get<std::uint64_t>() + value.get<std::uint64_t>();
+}
+
+constexpr int kFailure = 2;
+
+/// The one that failed by itself tells more than those that were flushed or stopped for it.
+int tells(const LoopResult& end) {
+  if (end.why == LoopResult::Why::done) return 0;
+  if (end.why == LoopResult::Why::stopped) return 1;
+  return end.status == IBV_WC_WR_FLUSH_ERR ? kFailure : kFailure + 1;
+}
+
+/// The loops of a side, while they run.
+class LoopsTogether {
+ public:
+  LoopsTogether(Side& side, Wait wait, const ClockChoice& clock, StopFlag& stop)
+      : side_(side),
+        wait_(wait),
+        clock_(clock),
+        stop_(stop),
+        ends_(side.runners.size()),
+        errors_(side.runners.size()),
+        start_(static_cast<std::ptrdiff_t>(side.runners.size())) {}
+
+  SideResult run() {
+    {
+      const std::vector<std::jthread> others = start_others();
+      run_one(0);
+    }
+    for (const std::exception_ptr& error : errors_)
+      if (error) std::rethrow_exception(error);
+    const auto end = std::ranges::max_element(ends_, {}, tells);
+    return {*end, side_.runners[static_cast<std::size_t>(end - ends_.begin())]->where()};
+  }
+
+ private:
+  std::vector<std::jthread> start_others() {
+    const std::size_t count = ends_.size();
+    std::vector<std::jthread> threads;
+    threads.reserve(count);
+    for (std::size_t i = 1; i < count; ++i) {
+      try {
+        threads.emplace_back([this, i] { run_one(i); });
+      } catch (const std::system_error& error) {  // nobody starts without the others
+        stop_.request(StopReason::sibling);
+        for (std::size_t missing = i; missing < count; ++missing) start_.arrive_and_drop();
+        errors_[i] = std::make_exception_ptr(MeasurementError(
+            fmt::format("thread {} of {} cannot be created ({}): use fewer --threads", i + 1, count,
+                        error.code().message())));
+        break;
+      }
+    }
+    return threads;
+  }
+
+  void run_one(std::size_t i) {
+    EndpointRunner& runner = *side_.runners[i];
+    std::optional<Pinned> pinned;
+    try {
+      pinned.emplace(side_.cpus.empty() ? std::nullopt : std::optional(side_.cpus[i]),
+                     runner.role() == Role::initiator ? "--core" : "--peer-core");
+    } catch (const std::exception&) {
+      errors_[i] = std::current_exception();
+      stop_.request(StopReason::sibling);
+    }
+    start_.arrive_and_wait();
+    try {
+      if (stop_.reason() != StopReason::sibling) ends_[i] = runner.run(wait_, clock_, stop_);
+    } catch (const std::exception&) {
+      errors_[i] = std::current_exception();
+    }
+    if (ends_.size() == 1 || (tells(ends_[i]) < kFailure && !errors_[i])) return;
+    stop_.request(StopReason::sibling);
+    side_.abort_traffic();
+  }
+
+  Side& side_;
+  const Wait wait_;
+  const ClockChoice& clock_;
+  StopFlag& stop_;
+  std::vector<LoopResult> ends_;
+  std::vector<std::exception_ptr> errors_;
+  std::barrier<> start_;
+};
+
+}  // namespace
+
+Introduction Side::introduction() const {
+  Introduction all = first().introduction();
+  if (endpoints() == 1) return all;
+  all.endpoint.reset();
+  for (std::size_t i = 0; i < endpoints(); ++i)
+    all.threads.push_back(of_endpoint(i).introduction());
+  return all;
+}
+
+Pinned Side::pinned_to_make(std::size_t runner) const {
+  const std::size_t each = cpus.size() / devices;
+  const bool where_it_is = cpus.empty() || devices == 1;
+  return Pinned{where_it_is ? std::nullopt : std::optional(cpus[runner / each * each]), "--core"};
+}
+
+void Side::connect(const Introduction& peer) {
+  if (endpoints() > 1 && peer.threads.size() != endpoints())
+    throw MeasurementError(
+        fmt::format("the peer's message: threads has {} elements, and the case has {} threads",
+                    peer.threads.size(), endpoints()));
+  for (std::size_t i = 0; i < runners.size(); ++i) {
+    const Pinned pinned = pinned_to_make(i);
+    runners[i]->connect(endpoints() == 1 ? peer : peer.threads[i / sharers]);
+  }
+}
+
+void Side::establish() {
+  for (std::size_t i = 0; i < runners.size(); ++i) {
+    const Pinned pinned = pinned_to_make(i);
+    runners[i]->establish();
+  }
+}
+
+namespace {
+
+/// What an end's devices do not have in common is left open.
+void join_ends(EndSettings& sum, const EndSettings& one) {
+  if (sum.port_num != one.port_num) sum.port_num = kAuto;
+  if (sum.gid_index != one.gid_index) sum.gid_index = kAuto;
+}
+
+}  // namespace
+
+/// A device that runs out of thread domains gives none to the last threads.
+void Side::record_effective(TestCase& test_case, const Introduction& peer) const {
+  const std::string mine = test_case.initiator.device, theirs = test_case.responder.device;
+  const TestCase asked = test_case;
+  first().record_effective(test_case, peer);
+  for (std::size_t i = 1; i < endpoints(); ++i) {
+    TestCase its = asked;
+    of_endpoint(i).record_effective(its, peer.threads[i]);
+    test_case.queues.thread_domain =
+        std::min(test_case.queues.thread_domain, its.queues.thread_domain);
+    test_case.path.mtu_bytes = std::min(test_case.path.mtu_bytes, its.path.mtu_bytes);
+    join_ends(test_case.initiator, its.initiator);
+    join_ends(test_case.responder, its.responder);
+  }
+  if (devices == 1) return;
+  test_case.initiator.device = mine;
+  test_case.responder.device = theirs;
+}
+
+void Side::pass(LoadGate& gate) {
+  for (const auto& runner : runners) runner->pass(gate);
+}
+
+SideResult Side::run(Wait wait, const ClockChoice& clock, StopFlag& stop) {
+  assert(cpus.empty() || cpus.size() == runners.size());
+  return LoopsTogether{*this, wait, clock, stop}.run();
+}
+
+void Side::expect(const std::vector<std::uint64_t>& sent) {
+  for (std::size_t i = 0; i < endpoints(); ++i) of_endpoint(i).expect(sent[i]);
+}
+
+bool Side::end_now() noexcept {
+  bool begun = true;
+  for (const auto& runner : runners) begun = runner->end_now() && begun;
+  return begun;
+}
+
+void Side::abort_traffic() noexcept {
+  for (std::size_t i = 0; i < endpoints(); ++i) of_endpoint(i).abort_traffic();
+}
+
+std::string Side::take_fatal_event() {
+  for (std::size_t i = 0; i < devices; ++i)
+    if (const std::string event = first_of(i).take_fatal_event(); !event.empty())
+      return fmt::format("{} reports {}", first_of(i).where(), event);
+  return {};
+}
+
+std::string Side::await_fatal_event() {
+  constexpr auto kTick = std::chrono::milliseconds{10};
+  std::string event = take_fatal_event();
+  for (int tries = 0; tries < 20 && event.empty(); ++tries) {
+    std::this_thread::sleep_for(kTick);
+    event = take_fatal_event();
+  }
+  return event;
+}
+
+std::optional<Verdict> Side::verify(const std::vector<std::uint64_t>& peer_totals) const {
+  if (endpoints() == 1) return first().verify(peer_totals.front());
+  std::optional<Verdict> sum;
+  for (std::size_t i = 0; i < endpoints(); ++i) {
+    const std::optional<Verdict> one = of_endpoint(i).verify(peer_totals[i]);
+    if (!one) continue;
+    if (!sum) sum.emplace();
+    add(*sum, *one,
+        devices == 1
+            ? fmt::format("thread {}", i)
+            : fmt::format("{}, thread {}", of_endpoint(i).where(), i % (endpoints() / devices)));
+  }
+  return sum;
+}
+
+std::vector<std::uint64_t> Side::totals() const {
+  std::vector<std::uint64_t> totals(endpoints());
+  for (std::size_t i = 0; i < runners.size(); ++i) totals[i / sharers] += runners[i]->tally().total;
+  return totals;
+}
+
+std::uint64_t progress_of(Runners runners) {
+  std::uint64_t sum = 0;
+  for (const auto& runner : runners) sum += runner->progress();
+  return sum;
+}
+
+nlohmann::ordered_json Side::counters() const {
+  nlohmann::ordered_json sum = first().counters();
+  for (std::size_t i = 1; i < devices; ++i) {
+    const nlohmann::ordered_json more = first_of(i).counters();
+    for (const auto& [key, value] : more.items())
+      sum[key] = value.get<std::uint64_t>() +
+                 (sum.contains(key) ? sum[key].get<std::uint64_t>() : std::uint64_t{0});
+  }
+  return sum;
+}
+
+nlohmann::ordered_json Side::resources() const {
+  nlohmann::ordered_json sum = first().resources();
+  for (std::size_t i = 1; i < endpoints(); ++i) add_numbers(sum, of_endpoint(i).resources());
+  return sum;
+}
+
+nlohmann::ordered_json Side::facts() const {
+  nlohmann::ordered_json facts = first().facts();
+  if (runners.size() == 1) return facts;
+  for (const char* key : {"peer_thread_domain", "data_in_order"})
+    if (const auto fact = facts.find(key); fact != facts.end())
+      *fact = std::ranges::all_of(runners, [key](const auto& runner) {
+        return runner->facts().at(key).template get<bool>();
+      });
+  for (std::size_t i = 0; i < runners.size(); ++i) {
+    const LoopTally& tally = runners[i]->tally();
+    nlohmann::ordered_json& one = facts["per_thread"].emplace_back(nlohmann::ordered_json{
+        {"core", nullptr}, {"operations", tally.operations}, {"elapsed_ns", tally.elapsed_ns}});
+    if (!cpus.empty()) one["core"] = cpus[i];
+    if (runners[i]->latency() == nullptr) continue;
+    const HistogramData samples = snapshot(*runners[i]->latency());
+    if (samples.count != 0) one["mean_ns"] = mean(samples);
+  }
+  return facts;
+}
+
+std::vector<LoopPlace> Side::places() const {
+  std::vector<LoopPlace> places;
+  for (const auto& runner : runners)
+    places.insert(places.end(), runner->place().begin(), runner->place().end());
+  return places;
+}
+
+std::optional<LoadData> load_of(Runners runners) {
+  std::vector<LoadData> loads;
+  for (const auto& runner : runners)
+    if (auto load = runner->load()) loads.push_back(std::move(*load));
+  if (loads.empty()) return std::nullopt;
+  return loads.size() == 1 ? loads.front() : sum_of_loads(loads);
+}
+
+std::vector<QpFigures> Side::per_qp() const {
+  std::vector<QpFigures> all;
+  for (std::size_t i = 0; i < endpoints(); ++i)
+    for (const QpFigures& each : of_endpoint(i).per_qp()) all.push_back(each);
+  return all;
+}
+
+LatencySeries* Side::added_over_time() {
+  LatencySeries* const sum = first().over_time();
+  for (std::size_t i = 1; i < runners.size() && sum != nullptr; ++i)
+    sum->add(*runners[i]->over_time());
+  return sum;
+}
+
+std::unique_ptr<Histogram> Side::take_latency() {
+  std::unique_ptr<Histogram> sum = first().take_latency();
+  for (std::size_t i = 1; i < runners.size(); ++i) {
+    const std::unique_ptr<Histogram> more = runners[i]->take_latency();
+    if (more == nullptr) sum.reset();
+    if (sum != nullptr) sum->add(*more);
+  }
+  return sum;
+}
+
+SideTally::SideTally(Runners runners) {
+  double rate_per_ns = 0;
+  for (const auto& runner : runners) {
+    const LoopTally& tally = runner->tally();
+    operations += tally.operations;
+    total += tally.total;
+    lost += tally.lost;
+    duplicated += tally.duplicated;
+    reordered += tally.reordered;
+    doorbells += tally.doorbells;
+    cqes += tally.cqes;
+    polls += tally.polls;
+    traffic_ns = std::max(traffic_ns, tally.traffic_ns);
+    if (tally.elapsed_ns != 0)
+      rate_per_ns += static_cast<double>(tally.operations) / static_cast<double>(tally.elapsed_ns);
+    cpu_ns += runner->cpu_ns();
+    has_loop = has_loop || runner->has_loop();
+  }
+  if (runners.size() == 1)
+    elapsed_ns = runners.front()->tally().elapsed_ns;
+  else if (rate_per_ns > 0)
+    elapsed_ns =
+        static_cast<std::uint64_t>(std::llround(static_cast<double>(operations) / rate_per_ns));
+}
+
+}  // namespace rdmameter

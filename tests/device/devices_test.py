@@ -1,0 +1,95 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""One case over several devices: the sum, each device's share, and what becomes of it when one of them fails."""
+import os
+
+import rdmameter
+
+
+@rdmameter.on(rdmameter.SOFTWARE)
+class Devices(rdmameter.Test):
+    def set(self, name, value):
+        os.environ[f"RDMAMETER_DEVICE_{name}"] = value
+        self.addCleanup(os.environ.pop, f"RDMAMETER_DEVICE_{name}", None)
+
+    def wire(self, wire, devices=2):
+        self.set("DEVICES", str(devices))
+        self.set("WIRE", wire)
+
+    def row(self, *arguments):
+        done = self.run_program("--loopback", *arguments)
+        self.assert_valid(done.path)
+        [row] = done.rows
+        return row
+
+    def assert_shares(self, row, devices, gbps):
+        shares = row["per_device"]
+        self.assertEqual([share["device"] for share in shares], devices)
+        self.assertAlmostEqual(sum(share["gbps"] for share in shares) / row["bandwidth"]["gbps"], 1, delta=0.005)
+        self.assertAlmostEqual(row["bandwidth"]["gbps"] / gbps, 1, delta=0.02)
+        return shares
+
+    def test_the_sum_is_that_of_the_rates(self):
+        for devices in (2, 4, 8):
+            with self.subTest(devices):
+                self.wire("rate=200M", devices)
+                names = [f"soft{i}" for i in range(devices)]
+                row = self.row("write_bw", "--device", "+".join(names), "--size", "64K", "--depth", "16", "--iterations", "400")
+                self.assert_shares(row, names, 0.2 * devices)
+                self.assertEqual(row["case"]["device"], "+".join(names))
+
+    def test_all_takes_those_that_reach_the_peer(self):
+        self.wire("rate=500M", 4)
+        self.set("PORTS", "soft1=DOWN")
+        row = self.row("send_bw", "--device", "all", "--size", "64K", "--depth", "16", "--iterations", "400", "--verify")
+        self.assert_shares(row, ["soft0", "soft2", "soft3"], 1.5)
+
+    def test_a_slow_device_is_named(self):
+        self.wire("rate=1G,1-1:rate=250M", 2)
+        row = self.row("write_bw", "--device", "soft0+soft1", "--size", "64K", "--depth", "16", "--iterations", "400")
+        fast, slow = self.assert_shares(row, ["soft0", "soft1"], 1.25)
+        self.assertAlmostEqual(slow["gbps"] / fast["gbps"], 0.25, delta=0.02)
+
+    def test_both_directions_with_threads_and_pairs_in_another_order(self):
+        for connect in ("tcp", "cm"):
+            with self.subTest(connect):
+                self.wire("rate=500M", 2)
+                row = self.row("write_bw", "--device", "soft0+soft1", "--peer-device", "soft1+soft0", "--bidirectional",
+                               "--threads", "2", "--size", "64K", "--depth", "16", "--iterations", "400", "--verify",
+                               "--connect", connect)
+                shares = self.assert_shares(row, ["soft0", "soft1"], 1)  # a port sends what both pairs send from it
+                self.assertEqual([share["peer_device"] for share in shares], ["soft1", "soft0"])
+                self.assertEqual(len(row["per_thread"]), 4)
+
+    def test_a_load_is_shared_among_them(self):
+        self.wire("latency=10us", 2)
+        row = self.row("write_load", "--device", "soft0+soft1", "--rate", "2k", "--iterations", "500", "--threads", "2")
+        self.assertAlmostEqual(sum(share["mmsg_per_s"] for share in row["per_device"]) / 2e-3, 1, delta=0.15)
+
+    def test_datagrams_are_counted_by_the_receiver_of_each(self):
+        self.wire("latency=10us", 2)
+        row = self.row("send_bw", "--transport", "ud", "--device", "soft0+soft1", "--size", "1K", "--duration", "0.3",
+                       "--rx-depth", "4096", "--depth", "16")
+        self.assertEqual(sum(share["messages"] for share in row["per_device"]), row["bandwidth"]["messages"])
+
+    def test_one_that_fails_ends_the_case_with_its_name(self):
+        for wire, reason in (("0-0:rate=1G,1-1:loss=1", "soft1/1"),):
+            self.wire(wire, 2)
+            done = self.run_program("--loopback", "write_bw", "--device", "soft0+soft1", "--qp-timeout", "8", "--retry-count",
+                                    "1", "--iterations", "400", status=rdmameter.FAILED)
+            [row] = done.rows
+            self.assertIn(reason, row["error_message"])
+
+    def test_what_has_no_sum_is_refused_with_a_reason(self):
+        for test, options, reason in (
+                ("write_lat", ("--device", "soft0+soft1"), "latencies of several devices have no sum"),
+                ("read_lat", ("--device", "all"), "latencies of several devices have no sum"),
+                ("write_bw", ("--device", "soft0+soft1", "--peer-device", "soft1"), "name 2 and 1"),
+                ("write_bw", ("--device", "soft0+soft1", "--peak"), "--peak"),
+                ("write_load", ("--device", "soft0+soft1", "--blame"), "--blame")):
+            with self.subTest(test=test, options=options):
+                self.assertIn(reason, self.skipped(test, *options))
+
+
+if __name__ == "__main__":
+    rdmameter.main(devices=2)
