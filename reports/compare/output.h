@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "reports/compare/comparison.h"
@@ -23,7 +24,10 @@ struct VerdictLine {
   bool decides = false;                        ///< about the whole
   std::string text = {};                       ///< what it rests on, or why nothing is judged
   std::string note = {};                       ///< what would settle it, what failed
+  std::string_view times = {};                 ///< what latencies are, where that is not plain
+  double q = 1;                                ///< of all members together
   std::span<const MetricEffect> members = {};  ///< the comparison's, the worst first
+  std::span<const MetricEffect> others = {};   ///< that do not judge, where they were asked for
 
   /// "fail: p50 3.10 µs -> 3.60 µs, +16.1 % (+14.0 % to +18.2 %); note"
   std::string message() const;
