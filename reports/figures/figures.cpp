@@ -35,7 +35,7 @@ std::vector<Table::Cell> median_cells(const FigureColumn& column, const FigureLi
       cells.emplace_back(kUnknown, lines[i].summary->repetitions.size() > 1 ? kUnknown : "");
     else
       cells.emplace_back(shown(spreads[i]->median), lines[i].summary->repetitions.size() > 1
-                                                        ? shown(spreads[i]->half_range)
+                                                        ? shown(spreads[i]->half_range())
                                                         : "");
   return cells;
 }
