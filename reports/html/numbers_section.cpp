@@ -100,16 +100,15 @@ std::string background_numbers(const PageCases& page, PageCaseSpan cases) {
   each_case(page, cases, [&](const PageCase&, std::size_t i, const CaseSummary& summary) {
     of_file[i].push_back(&summary);
   });
+  std::vector<std::vector<BackgroundEffect>> known;
+  for (const auto& summaries : of_file) known.push_back(background_effects(summaries));
   std::vector<BackgroundEffect> effects;
-  for (std::size_t i = 0; i < page.files.size(); ++i)
-    for (const BackgroundEffect& effect : background_effects(of_file[i])) {
-      const auto is_its = [&](const PageCase& one) {
-        return one.of_file[i] && &one.of_file[i]->summary == effect.loaded;
-      };
-      table.add_line(
-          {Table::Cell::markup(case_link(*std::ranges::find_if(cases, is_its))), page.labels[i]});
-      effects.push_back(effect);
-    }
+  each_case(page, cases, [&](const PageCase& one, std::size_t i, const CaseSummary& summary) {
+    const auto found = std::ranges::find(known[i], &summary, &BackgroundEffect::loaded);
+    if (found == known[i].end()) return;
+    table.add_line({Table::Cell::markup(case_link(one)), page.labels[i]});
+    effects.push_back(*found);
+  });
   add_background(table, effects);
   return html_of(page, std::move(table), "Beside other traffic: ratios to the case alone");
 }
