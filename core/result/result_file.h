@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,13 +17,6 @@ namespace rdmameter {
 
 /// "A key's meaning never changes under one schema name."
 inline constexpr std::string_view kResultSchema = "rdmameter.result.v1";
-
-/// A result could not be written (full disk, limit of the file's size). Exit status 99.
-struct ResultFileError : std::runtime_error {
-  ResultFileError(const std::string& text, int error_number)
-      : std::runtime_error(text), error_number(error_number) {}
-  int error_number;  ///< errno value
-};
 
 /// What `context` is made of. What is not known, or not there, stays null.
 struct ContextParts {
