@@ -9,7 +9,6 @@
 
 #include "reports/export/csv.h"
 #include "reports/figures/ablation.h"
-#include "reports/figures/background.h"
 #include "reports/figures/figures.h"
 #include "reports/figures/stalls.h"
 #include "reports/summary/defaults.h"
@@ -146,7 +145,6 @@ std::string show_kind(const std::vector<const Group*>& groups, const Common& kno
   else if (options.all)
     text += figures_text(latency_figures(latency_title(joined)), joined, options.style);
   for (const Figures& each : figures()) text += figures_text(each, joined, options.style);
-  text += background_text(joined, options.style);
   for (const Group* group : groups)
     if (const std::string parts = parts_table(*group, options.style); !parts.empty())
       text += "\n" + bold(group_name(*group) + ": threads and directions", options.style) + "\n" +

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 
 #include "reports/summary/facts.h"
 #include "reports/text/case_text.h"
@@ -77,7 +78,7 @@ Table key_table(const Group& group) {
 
 Table named_lines(const Figures& figures, const Group& group, const FigureLines& lines) {
   Table table{.columns = text_columns({"case"}), .key_columns = figures.parts == nullptr ? 1U : 2U};
-  for (const FigureLine& line : lines) table.add_line({name_in_group(group, *line.summary)});
+  for (const FigureLine& line : lines) table.add_line({line_name(figures, group, line)});
   return table;
 }
 
@@ -162,16 +163,37 @@ std::function<std::vector<FigureColumn>(const FigureLines&, FigurePlace)> always
 
 std::span<const Figures> figures() {
   static const std::array kAll{over_time_figures(), load_figures(),   mix_figures(),
-                               sweep_figures(),     per_qp_figures(), blame_figures()};
+                               sweep_figures(),     per_qp_figures(), blame_figures(),
+                               background_figures()};
   return kAll;
 }
 
-FigureLines lines_of(const Figures& figures, const CaseSummary& summary) {
+FigureCases cases_of(const Group& group) {
+  FigureCases cases;
+  for (const CaseSummary& summary : group.cases) cases.push_back(&summary);
+  return cases;
+}
+
+FigureLines lines_of(const Figures& figures, const CaseSummary& summary, const FigureCases& cases) {
+  if (!figures.has(summary)) return {};
   const std::size_t parts =
       figures.parts == nullptr ? 1 : figures.parts(*summary.repetitions.front());
   FigureLines lines;
-  for (std::size_t part = 0; part < parts; ++part) lines.push_back({&summary, part});
+  for (std::size_t part = 0; part < parts; ++part) lines.push_back({&summary, &cases, part});
   return lines;
+}
+
+FigureLines lines_of(const Figures& figures, const FigureCases& cases) {
+  FigureLines lines;
+  for (const CaseSummary* summary : cases)
+    std::ranges::copy(lines_of(figures, *summary, cases), std::back_inserter(lines));
+  return lines;
+}
+
+std::string line_name(const Figures& figures, const Group& group, const FigureLine& line) {
+  Group others{.varying = group.varying};
+  std::erase(others.varying, figures.told_axis);
+  return name_in_group(others, *line.summary);
 }
 
 void add_figures(Table& table, const Figures& figures, const FigureLines& lines,
@@ -189,9 +211,8 @@ std::string figures_text(const Figures& figures, const Group& whole, const TextS
   Group group = whole;
   std::erase_if(group.cases, [&](const CaseSummary& summary) { return !figures.has(summary); });
   if (group.cases.empty()) return "";
-  FigureLines lines;
-  for (const CaseSummary& summary : group.cases)
-    for (const FigureLine& line : lines_of(figures, summary)) lines.push_back(line);
+  const FigureCases cases = cases_of(whole);
+  const FigureLines lines = lines_of(figures, cases);
   Table table = figures.by_axes ? key_table(group) : named_lines(figures, group, lines);
   const std::size_t keys = table.columns.size();
   add_figures(table, figures, lines, FigurePlace::terminal);

@@ -15,7 +15,7 @@
 #include "core/instrument/histogram.h"
 #include "core/result/json_numbers.h"
 #include "core/result/row_json.h"
-#include "reports/figures/sweep.h"
+#include "reports/figures/figures.h"
 #include "reports/html/topology_data.h"
 #include "reports/summary/facts.h"
 #include "reports/text/case_text.h"
