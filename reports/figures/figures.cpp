@@ -12,6 +12,16 @@
 #include "reports/text/text.h"
 
 namespace rdmameter {
+
+// Each in a file of its own.
+Figures over_time_figures();
+Figures blame_figures();
+Figures load_figures();
+Figures mix_figures();
+Figures sweep_figures();
+Figures per_qp_figures();
+Figures background_figures();
+
 namespace {
 
 bool is_above_zero(const FigureColumn& column, const FigureLine& line) {

@@ -79,6 +79,7 @@ struct Figures {
   /// What a terminal shows beneath all; null: nothing. @param group  with those cases alone
   std::string (*beneath)(const Group& group, const TextStyle& style) = nullptr;
   std::vector<FigureCsv> csv = {};
+  bool csv_early = false;  ///< columns keep their place: of the oldest kinds it is not at the end
 };
 
 /// For Figures::columns: the same for any lines.
@@ -146,14 +147,5 @@ std::vector<BlameData::Stall> longest_stalls(const std::vector<const CaseSummary
 
 /// "12.000000345": as traces have it.
 std::string monotonic_text(const BlameData::Stall& stall);
-
-// ---- One file each.
-Figures over_time_figures();
-Figures blame_figures();
-Figures load_figures();
-Figures mix_figures();
-Figures sweep_figures();
-Figures per_qp_figures();
-Figures background_figures();
 
 }  // namespace rdmameter

@@ -49,7 +49,8 @@ Figures load_figures() {
           .by_axes = true,
           .columns = always(columns_of_load()),
           .remark = saturated_rows,
-          .csv = std::move(csv)};
+          .csv = std::move(csv),
+          .csv_early = true};
 }
 
 }  // namespace rdmameter

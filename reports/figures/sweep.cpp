@@ -117,7 +117,8 @@ Figures sweep_figures() {
           .columns = always(columns_of_sweep()),
           .remark = sweep_remarks,
           .beneath = sweep_curves,
-          .csv = csv_of_metrics("sweep_", sweep_metrics())};
+          .csv = csv_of_metrics("sweep_", sweep_metrics()),
+          .csv_early = true};
 }
 
 std::vector<CurvePoint> curve_of(const CaseSummary& summary) {
