@@ -178,8 +178,8 @@ std::string show_groups(const std::vector<const Group*>& groups, const Defaults&
   }
   for (const auto& [kind, members] : kinds)
     text += show_kind(members, common, defaults, line_rate, options);
-  for (const std::string_view remark : {std::string_view(kTooFewSamples), kTailMayBeMissing})
-    tell_once(text, dim(wrap("  ", std::string(remark), options.style.width), options.style));
+  for (const std::string& remark : {dash_text(kTooFewSamples), std::string(kTailMayBeMissing)})
+    tell_once(text, dim(wrap("  ", remark, options.style.width), options.style));
   text += background_matrix(join(groups), options.style);
   if (options.percentiles) text += percentiles(groups, options.style);
   return text + histograms(groups, options);

@@ -79,6 +79,7 @@ std::string of_alone_text(const FigureLine& line) {
 std::vector<FigureColumn> columns_of_background(const FigureLines& lines, FigurePlace place) {
   std::vector<FigureColumn> columns{text_column({"its rate"}, traffic_text),
                                     text_column({"of alone", "%"}, of_alone_text)};
+  columns.back().missing = "of alone: its rate before the case is not known";
   for (const Metric metric : {Metric::p50, Metric::p99, Metric::gbps})
     columns.push_back(text_column(
         {std::string(info_of(metric).name)},
@@ -86,6 +87,8 @@ std::vector<FigureColumn> columns_of_background(const FigureLines& lines, Figure
           return ratio_text(alone->ratio(line, metric), "×");
         }));
   for (FigureColumn& column : columns) column.unless_unknown = true;
+  for (std::size_t i = 2; i < columns.size(); ++i)
+    columns[i].missing = "the case alone was not measured, or one of both has no such number";
   if (place == FigurePlace::terminal)
     columns.insert(columns.begin(),
                    text_column({.head = "background", .is_text = true}, name_of_background));

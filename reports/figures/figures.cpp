@@ -2,6 +2,7 @@
 #include "reports/figures/figures.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -93,7 +94,8 @@ Table named_lines(const Figures& figures, const Group& group, const FigureLines&
 }
 
 /// Beneath a table of medians what its signs mean; empty: it has none.
-std::string legend(const Group& group, const Table& table, const TextStyle& style) {
+/// @param dashes  of add_figures()
+std::string legend(const Group& group, const Table& table, const std::string& dashes) {
   std::vector<std::size_t> repetitions;
   for (const CaseSummary& summary : group.cases) repetitions.push_back(summary.repetitions.size());
   const auto [least, most] = std::ranges::minmax(repetitions);
@@ -102,13 +104,15 @@ std::string legend(const Group& group, const Table& table, const TextStyle& styl
     text +=
         fmt::format("Medians of {} repetitions; ± is half their range. ",
                     least == most ? std::to_string(most) : fmt::format("{} to {}", least, most));
-  if (std::ranges::any_of(table.columns, [](const Table::Column& column) {
-        return std::ranges::count(column.cells, kUnknown, &Table::Cell::text) > 0;
-      }))
-    text += kTooFewSamples;
+  if (!dashes.empty()) text += dashes + " ";
   if (most > 1 && std::ranges::count(table.columns, "lost", &Table::Column::head) > 0)
     text += "Lost: all repetitions together. ";
-  return text.empty() ? "" : dim(wrap("  ", text, style.width), style);
+  return text;
+}
+
+std::string reason_of(const FigureColumn& column) {
+  return column.missing.empty() ? fmt::format("{} is not in the result", column.column.head)
+                                : std::string(column.missing);
 }
 
 }  // namespace
@@ -118,11 +122,13 @@ FigureColumn text_column(Table::Column column, std::function<std::string(FigureL
 }
 
 FigureColumn median_column(std::string_view head, const Unit& unit, int max_decimals,
-                           std::function<std::optional<double>(const Row&)> number) {
+                           std::function<std::optional<double>(const Row&)> number,
+                           std::string_view missing) {
   return {.column = {.head = std::string(head), .unit = std::string(unit.name)},
           .number = std::move(number),
           .unit = unit,
-          .max_decimals = max_decimals};
+          .max_decimals = max_decimals,
+          .missing = missing};
 }
 
 FigureColumn count_column(const char* head,
@@ -206,15 +212,23 @@ std::string line_name(const Figures& figures, const Group& group, const FigureLi
   return name_in_group(others, *line.summary);
 }
 
-void add_figures(Table& table, const Figures& figures, const FigureLines& lines,
-                 FigurePlace place) {
+std::string dash_text(std::string_view reasons) {
+  return reasons.empty() ? "" : fmt::format("{}: {}.", kUnknown, reasons);
+}
+
+std::string add_figures(Table& table, const Figures& figures, const FigureLines& lines,
+                        FigurePlace place) {
+  std::vector<std::string> reasons;
   for (FigureColumn& each : figures.columns(lines, place)) {
     if (each.number && each.unless_zero &&
         std::ranges::none_of(lines, [&](const auto& line) { return is_above_zero(each, line); }))
       continue;
     each.column.cells = each.number ? median_cells(each, lines) : text_cells(each, lines);
+    if (std::ranges::count(each.column.cells, kUnknown, &Table::Cell::text) > 0)
+      add_once(reasons, reason_of(each));
     if (!each.column.cells.empty()) table.columns.push_back(std::move(each.column));
   }
+  return dash_text(fmt::format("{}", fmt::join(reasons, "; ")));
 }
 
 std::string figures_text(const Figures& figures, const Group& whole, const TextStyle& style) {
@@ -225,14 +239,15 @@ std::string figures_text(const Figures& figures, const Group& whole, const TextS
   const FigureLines lines = lines_of(figures, cases);
   Table table = figures.by_axes ? key_table(group) : named_lines(figures, group, lines);
   const std::size_t keys = table.columns.size();
-  add_figures(table, figures, lines, FigurePlace::terminal);
+  const std::string dashes = add_figures(table, figures, lines, FigurePlace::terminal);
   std::string remark = figures.remark ? figures.remark(lines) : "";
   if (!remark.empty()) remark = dim(wrap("  ", remark, style.width), style);
   if (table.columns.size() == keys) return remark;  // no number at all
   std::string text;
   if (!figures.title.empty()) text = "\n" + bold("  " + figures.title, style) + "\n";
   text += render(table, style) + remark;
-  if (figures.by_axes) text += legend(group, table, style);
+  const std::string signs = figures.by_axes ? legend(group, table, dashes) : dashes;
+  if (!signs.empty()) text += dim(wrap("  ", signs, style.width), style);
   return figures.beneath == nullptr ? text : text + figures.beneath(group, style);
 }
 

@@ -39,10 +39,13 @@ struct FigureColumn {
   Unit unit = {};            ///< of `number`
   int max_decimals = 0;      ///< 0: whole numbers
   bool unless_zero = false;  ///< no column where all are
+  /// Why a cell may be kUnknown; empty: rows do not have it, as those of older releases.
+  std::string_view missing = {};
 };
 FigureColumn text_column(Table::Column column, std::function<std::string(FigureLine)> text);
 FigureColumn median_column(std::string_view head, const Unit& unit, int max_decimals,
-                           std::function<std::optional<double>(const Row&)> number);
+                           std::function<std::optional<double>(const Row&)> number,
+                           std::string_view missing = {});
 /// Whole numbers, without a range; optional at a terminal.
 FigureColumn count_column(const char* head,
                           std::function<std::optional<double>(const Row&)> number);
@@ -92,8 +95,10 @@ std::span<const Figures> figures();
 Figures bandwidth_figures(std::optional<double> line_rate_gbps = {});
 Figures latency_figures(std::string title);
 
-/// The remark of a table that has kUnknown.
-inline constexpr const char* kTooFewSamples = "–: too few samples. ";
+/// Of percentiles: FigureColumn::missing.
+inline constexpr std::string_view kTooFewSamples = "too few samples";
+/// What kUnknown stands for in a table.
+std::string dash_text(std::string_view reasons);
 
 FigureCases cases_of(const Group& group);
 /// The lines of all cases that have such figures. Borrows the cases.
@@ -105,7 +110,9 @@ FigureLines lines_of(const Figures& figures, const CaseSummary& summary, const F
 std::string line_name(const Figures& figures, const Group& group, const FigureLine& line);
 
 /// @param table  with a line for each of these, and key columns that say of what
-void add_figures(Table& table, const Figures& figures, const FigureLines& lines, FigurePlace place);
+/// @return  why some of the numbers are kUnknown: "–: too few samples."; empty: none is
+std::string add_figures(Table& table, const Figures& figures, const FigureLines& lines,
+                        FigurePlace place);
 
 /// Columns of percentiles of the rows' latency, and of what is around them, in one unit.
 /// @param lines  all repetitions of which have latencies

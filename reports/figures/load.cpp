@@ -17,7 +17,7 @@ std::vector<FigureColumn> columns_of_load() {
                                         metric.unit.empty() ? 0
                                         : time              ? 3
                                                             : 1,
-                                        metric.value);
+                                        metric.value, time ? kTooFewSamples : "");
     column.column.optional = metric.metric == Metric::backlog;
     column.unless_zero = metric.metric == Metric::unsent;
     columns.push_back(std::move(column));

@@ -19,7 +19,7 @@ std::vector<FigureColumn> columns_of_sweep() {
   for (const MetricInfo& metric : sweep_metrics()) {
     const bool time = is_time(metric.metric);
     columns.push_back(median_column(metric.name, time ? Unit{"µs", 1e3} : Unit{metric.unit, 1},
-                                    time ? 3 : 1, metric.value));
+                                    time ? 3 : 1, metric.value, "not found by the sweep"));
   }
   return columns;
 }

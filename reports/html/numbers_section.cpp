@@ -47,9 +47,9 @@ std::string figure_numbers(const Figures& kind, const PageCases& page, PageCaseS
   });
   if (lines.empty()) return "";
   const std::size_t keys = table.columns.size();
-  add_figures(table, kind, lines, FigurePlace::page);
+  const std::string dashes = add_figures(table, kind, lines, FigurePlace::page);
   const std::string remark = kind.remark && kind.remark_on_page ? kind.remark(lines) : "";
-  const std::string note = note_html(remark);
+  const std::string note = note_html(remark) + note_html(dashes);
   if (table.columns.size() == keys) return note;  // no number at all
   if (kind.parts == nullptr) {
     Table::Column& repetitions = table.columns.emplace_back(Table::Column{"repetitions"});
@@ -126,10 +126,7 @@ Section numbers_section(const PageCases& page) {
   }
   html += ablation_numbers(page);
   if (!html.empty())
-    html =
-        "<p class=note>Medians over the repetitions, with half their range (±). –: too few "
-        "samples.</p>\n" +
-        html;
+    html = "<p class=note>Medians over the repetitions, with half their range (±).</p>\n" + html;
   return {"numbers", "Numbers", html};
 }
 
