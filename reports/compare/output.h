@@ -41,8 +41,7 @@ std::vector<VerdictLine> verdict_table(const Comparison& comparison,
 /// "12 cases: 1 fail, 2 inconclusive, 9 pass; 1 of BASE is not in NEW".
 std::string tally_text(const Comparison& comparison);
 
-/// The first names, printable, and how many more there are.
-std::string few_names(const std::vector<std::string>& names);
+inline constexpr std::size_t kFewCases = 20;  ///< that all fit a screen
 
 /// Quantity, base, new, change, interval. @param told  null: empty cells
 std::vector<Table::Cell> effect_cells(const MetricEffect* told);

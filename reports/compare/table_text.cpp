@@ -13,8 +13,6 @@ namespace {
 
 using Kind = VerdictLine::Kind;
 
-constexpr std::size_t kFewCases = 20;  ///< that all fit a screen
-
 std::string interval_text(const Effect& effect) {
   return fmt::format("{} to {}", change_text(effect.interval.low),
                      change_text(effect.interval.high));
@@ -103,8 +101,8 @@ std::string notes(const Comparison& comparison, const TextStyle& style) {
   }
   std::string text;
   for (const auto& [note, names] : noted)
-    text += wrap("  ", fmt::format("{}: {}.", few_names(names), printable(note)), style.width,
-                 name_breaks(style));
+    text += wrap("  ", fmt::format("{}: {}.", first_names(names, kFewCases), printable(note)),
+                 style.width, name_breaks(style));
   return text;
 }
 
@@ -125,7 +123,9 @@ std::string gate_lines(const Comparison& comparison, bool all, const TextStyle& 
 }
 
 std::string list(const char* title, const std::vector<std::string>& names, const TextStyle& style) {
-  return names.empty() ? "" : wrap(fmt::format("  {}: ", title), few_names(names), style.width);
+  return names.empty()
+             ? ""
+             : wrap(fmt::format("  {}: ", title), first_names(names, kFewCases), style.width);
 }
 
 }  // namespace
@@ -187,14 +187,6 @@ std::string tally_text(const Comparison& comparison) {
     text += fmt::format("; {} of {} gates failed", broken, comparison.gates.size());
   if (const std::size_t gone = comparison.only_base.size(); gone > 0)
     text += fmt::format("; {} of BASE {} not in NEW", gone, gone == 1 ? "is" : "are");
-  return text;
-}
-
-std::string few_names(const std::vector<std::string>& names) {
-  std::string text;
-  for (std::size_t i = 0; i < std::min(names.size(), kFewCases); ++i)
-    text += (i == 0 ? "" : ", ") + printable(names[i]);
-  if (names.size() > kFewCases) text += fmt::format(" and {} more", names.size() - kFewCases);
   return text;
 }
 
