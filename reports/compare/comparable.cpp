@@ -11,7 +11,7 @@
 #include <unordered_map>
 
 #include "core/result/checked_json.h"
-#include "core/result/result_reader.h"
+#include "core/result/result_file.h"
 #include "core/result/row_json.h"
 #include "reports/compare/fingerprint.h"
 #include "reports/summary/facts.h"
@@ -282,12 +282,10 @@ std::optional<std::vector<double>> ComparableCase::values(Metric metric) const {
 Comparable read_comparable(const std::string& path) {
   Comparable file{.path = path, .context = {}};
   Collector collector(file);
-  read_result_parts(path,
-                    {[&file](Json& context) { read_context(file, context); },
-                     [&collector](const Json& row, const std::string& where) {
-                       collector.add(row_without_bulk(row, where), where);
-                     }},
-                    kBulk);
+  read_rows(path,
+            {[&file](Json& context) { read_context(file, context); },
+             [&collector](const Row& row, const std::string& where) { collector.add(row, where); }},
+            Rows::metrics);
   collector.add_parts_of_sides();
   for (auto& side : file.sides) join_failures(side);
   return file;
