@@ -55,9 +55,9 @@ std::string name_beside(std::size_t before, const std::string& name, const TextS
 
 /// A title for each case, and beneath it a line for each metric; of a case that passes for its
 /// worst one alone, unless all is asked for.
-std::string cases_text(const Comparison& comparison, bool all, const TextStyle& style) {
+std::string cases_text(const Comparison& comparison, const std::vector<VerdictLine>& lines,
+                       bool all, const TextStyle& style) {
   constexpr std::size_t kVerdictWidth = 14;
-  const std::vector<VerdictLine> lines = verdict_table(comparison, Kind::judged);
   const bool passes = all || lines.size() <= kFewCases;
   Table table = compared_columns(comparison);
   for (const VerdictLine& line : lines) {
@@ -90,10 +90,10 @@ std::string cases_text(const Comparison& comparison, bool all, const TextStyle& 
 }
 
 /// A line for each note, before which stand the cases that have it.
-std::string notes(const Comparison& comparison, const TextStyle& style) {
+std::string notes(const std::vector<VerdictLine>& lines, const TextStyle& style) {
   using Noted = std::pair<std::string, std::vector<std::string>>;
   std::vector<Noted> noted;
-  for (const VerdictLine& line : verdict_table(comparison, Kind::judged)) {
+  for (const VerdictLine& line : lines) {
     if (line.note.empty()) continue;
     auto at = std::ranges::find(noted, line.note, &Noted::first);
     if (at == noted.end()) at = noted.insert(at, {line.note, {}});
@@ -243,8 +243,9 @@ std::string comparison_text(const Comparison& comparison, bool all, const TextSt
           "\n";
   if (!comparison.times_gate)
     text += "  Times are information here: the gate is on work per message.\n";
-  text += cases_text(comparison, all, style);
-  if (const std::string noted = notes(comparison, style); !noted.empty()) text += "\n" + noted;
+  const std::vector<VerdictLine> lines = verdict_table(comparison, Kind::judged);
+  text += cases_text(comparison, lines, all, style);
+  if (const std::string noted = notes(lines, style); !noted.empty()) text += "\n" + noted;
   text += gate_lines(comparison, all, style);
   text += list("only in BASE", comparison.only_base, style);
   text += list("only in NEW", comparison.only_other, style);
