@@ -88,7 +88,9 @@ Table key_table(const Group& group) {
 }
 
 Table named_lines(const Figures& figures, const Group& group, const FigureLines& lines) {
-  Table table{.columns = text_columns({"case"}), .key_columns = figures.parts == nullptr ? 1U : 2U};
+  Table table{.columns = text_columns({"case"}),
+              .key_columns = figures.parts == nullptr ? 1U : 2U,
+              .note_sign = "±"};
   for (const FigureLine& line : lines) table.add_line({line_name(figures, group, line)});
   return table;
 }
@@ -100,7 +102,7 @@ std::string legend(const Group& group, const Table& table, const std::string& da
   for (const CaseSummary& summary : group.cases) repetitions.push_back(summary.repetitions.size());
   const auto [least, most] = std::ranges::minmax(repetitions);
   std::string text;
-  if (most > 1)
+  if (any_noted(table))
     text +=
         fmt::format("Medians of {} repetitions; ± is half their range. ",
                     least == most ? std::to_string(most) : fmt::format("{} to {}", least, most));
@@ -246,7 +248,7 @@ std::string figures_text(const Figures& figures, const Group& whole, const TextS
   std::string text;
   if (!figures.title.empty()) text = "\n" + bold("  " + figures.title, style) + "\n";
   text += render(table, style) + remark;
-  const std::string signs = figures.by_axes ? legend(group, table, dashes) : dashes;
+  const std::string signs = legend(group, table, dashes);
   if (!signs.empty()) text += dim(wrap("  ", signs, style.width), style);
   return figures.beneath == nullptr ? text : text + figures.beneath(group, style);
 }

@@ -365,6 +365,19 @@ TEST(Show, ANumberThatAnOlderResultDoesNotHaveIsNoQuestionOfSamples) {
   EXPECT_THAT(told(kTooFewSamples), HasSubstr("–: too few samples."));
 }
 
+TEST(Show, MediansOfAKindByCaseHaveTheirRangeBeneathAsThoseByAxes) {
+  const std::vector<Row> rows = {latency_row("rc", 2, 0, 2), latency_row("rc", 2, 1, 2)};
+  const Figures kind{.has = all_have<&Row::latency>,
+                     .columns = always({median_column("place", {"", 1}, 1, [](const Row& row) {
+                       return std::optional(1.0 + static_cast<double>(row.repetition));
+                     })})};
+  EXPECT_EQ(figures_text(kind, group_rows(rows).front(), kPlain),
+            "  case         place\n"
+            "  send_lat rc    1.5\n"
+            "  ±              0.5\n"
+            "  Medians of 2 repetitions; ± is half their range.\n");
+}
+
 TEST(Table, ALongOneLeavesOutWhatItCanWhereItIsTooWide) {
   Table table{.columns = {{.head = "test", .is_text = true},
                           {.head = "count", .optional = true},
