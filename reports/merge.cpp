@@ -10,7 +10,6 @@
 #include <utility>
 
 #include "core/base/error.h"
-#include "core/result/result_file.h"
 #include "reports/compare/fingerprint.h"
 #include "reports/summary/defaults.h"
 #include "reports/summary/facts.h"
@@ -62,7 +61,7 @@ class Merging {
     add_noise(file.context.at(kOurs));
   }
 
-  MergedResult take() {
+  ResultFile take() {
     Json& ours = merged_.context[kOurs];
     ours["command"] = command_;
     Json contexts = Json::array();
@@ -132,7 +131,7 @@ class Merging {
   bool allow_environment_change_;
   std::optional<Defaults> defaults_;  ///< of all files
   bool stated_ = false;               ///< by one of them
-  MergedResult merged_;
+  ResultFile merged_;
   std::vector<std::pair<Json, std::string>> runs_;  ///< contexts, and the files they are from
   std::map<std::string, std::uint64_t> families_;
   Json noise_ = Json::object();
@@ -141,8 +140,8 @@ class Merging {
 
 }  // namespace
 
-MergedResult merge_results(const std::vector<std::string>& paths, const std::string& command,
-                           bool allow_environment_change) {
+ResultFile merge_results(const std::vector<std::string>& paths, const std::string& command,
+                         bool allow_environment_change) {
   Merging merging(command, allow_environment_change);
   for (const std::string& path : paths) merging.add(read_result(path));
   return merging.take();

@@ -9,7 +9,6 @@
 
 #include "reports/export/csv.h"
 #include "reports/figures/ablation.h"
-#include "reports/figures/background.h"
 #include "reports/figures/figures.h"
 #include "reports/figures/stalls.h"
 #include "reports/summary/defaults.h"
@@ -146,7 +145,6 @@ std::string show_kind(const std::vector<const Group*>& groups, const Common& kno
   else if (options.all)
     text += figures_text(latency_figures(latency_title(joined)), joined, options.style);
   for (const Figures& each : figures()) text += figures_text(each, joined, options.style);
-  text += background_text(joined, options.style);
   for (const Group* group : groups)
     if (const std::string parts = parts_table(*group, options.style); !parts.empty())
       text += "\n" + bold(group_name(*group) + ": threads and directions", options.style) + "\n" +
@@ -180,8 +178,8 @@ std::string show_groups(const std::vector<const Group*>& groups, const Defaults&
   }
   for (const auto& [kind, members] : kinds)
     text += show_kind(members, common, defaults, line_rate, options);
-  for (const std::string_view remark : {std::string_view(kTooFewSamples), kTailMayBeMissing})
-    tell_once(text, dim(wrap("  ", std::string(remark), options.style.width), options.style));
+  for (const std::string& remark : {dash_text(kTooFewSamples), std::string(kTailMayBeMissing)})
+    tell_once(text, dim(wrap("  ", remark, options.style.width), options.style));
   text += background_matrix(join(groups), options.style);
   if (options.percentiles) text += percentiles(groups, options.style);
   return text + histograms(groups, options);

@@ -22,7 +22,7 @@ ExitStatus write_merged(const MergeArguments& options, const Invocation& invocat
   if (options.files.empty()) throw UsageError("merge: name the result files to merge");
   if (options.output.empty()) throw UsageError("merge: -o takes the name of the file to write");
   check_writable(options.output);
-  const MergedResult merged =
+  const ResultFile merged =
       merge_results(options.files, invocation.command_line, options.allow_environment_change);
   ResultWriter writer(options.output, merged.context, Replacing::when_finished);
   for (const Row& row : merged.rows) writer.append(row);

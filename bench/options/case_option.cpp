@@ -8,8 +8,6 @@
 
 #include "bench/options/add_option.h"
 #include "core/base/error.h"
-#include "core/result/result_reader.h"
-#include "core/result/row_json.h"
 #include "reports/text/terminal_lines.h"
 
 namespace rdmameter {
@@ -46,14 +44,12 @@ std::vector<ResultFile> read_results(const std::vector<std::string>& paths,
   std::vector<ResultFile> files;
   for (const std::string& path : paths) {
     ResultFile& file = files.emplace_back(ResultFile{.path = path, .context = {}, .rows = {}});
-    read_result_parts(path,
-                      {[&](nlohmann::ordered_json& context) { file.context = std::move(context); },
-                       [&](const nlohmann::ordered_json& json, const std::string& where) {
-                         Row row = row_from_json(json, where);
-                         if (counters == Counters::leave_out)
-                           row.device_counters = row.work = row.resources = nullptr;
-                         if (chosen(row.name)) file.rows.push_back(std::move(row));
-                       }});
+    read_rows(path, {[&](nlohmann::ordered_json& context) { file.context = std::move(context); },
+                     [&](Row row, const std::string&) {
+                       if (counters == Counters::leave_out)
+                         row.device_counters = row.work = row.resources = nullptr;
+                       if (chosen(row.name)) file.rows.push_back(std::move(row));
+                     }});
   }
   for (std::size_t i = 0; i < patterns.size(); ++i)
     if (!matched[i])

@@ -12,9 +12,10 @@
 #include <vector>
 
 #include "bench/running/exit_status.h"
-#include "core/wire/wait.h"
 
 namespace rdmameter {
+
+class InterruptSource;  // core/wire/wait.h
 
 /// How the program was called, beyond the subcommand's own options.
 struct Invocation {

@@ -7,10 +7,18 @@
 
 #include <cstdint>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 
 namespace rdmameter {
+
+/// A result could not be written (full disk, limit of the file's size). Exit status 99.
+struct ResultFileError : std::runtime_error {
+  ResultFileError(const std::string& text, int error_number)
+      : std::runtime_error(text), error_number(error_number) {}
+  int error_number;  ///< errno value
+};
 
 /// The kind of file at an output's path.
 struct OutputPlace {
@@ -69,5 +77,18 @@ class NewFile {
   std::string path_, made_;  ///< made_: empty once it has another owner
   int file_ = -1;
 };
+
+// ---- A report into a file, whole or not at all.
+
+/// Writes the text to a file beside `path` and moves that there, so that whoever reads (Prometheus'
+/// collector, a browser) never sees half of it. A pipe, a device or /dev/stdout is written
+/// directly; "-" is stdout.
+/// @throws UsageError       nothing can be written there
+/// @throws ResultFileError  it cannot be written; what was there before is as it was
+void write_text_file(const std::string& path, std::string_view text);
+
+/// Adds the text at the end of a file, which is made where there is none. As for write_text_file(),
+/// but a reader may see a part.
+void append_to_file(const std::string& path, std::string_view text);
 
 }  // namespace rdmameter

@@ -4,9 +4,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,13 +18,6 @@ namespace rdmameter {
 
 /// "A key's meaning never changes under one schema name."
 inline constexpr std::string_view kResultSchema = "rdmameter.result.v1";
-
-/// A result could not be written (full disk, limit of the file's size). Exit status 99.
-struct ResultFileError : std::runtime_error {
-  ResultFileError(const std::string& text, int error_number)
-      : std::runtime_error(text), error_number(error_number) {}
-  int error_number;  ///< errno value
-};
 
 /// The parts of `context`. A part that is not known, or does not exist, stays null.
 struct ContextParts {
@@ -95,9 +88,24 @@ struct ResultFile {
   std::vector<Row> rows;
 };
 
-/// @throws UsageError  naming the file and, where known, line or row: it cannot be read, is no
-/// JSON, is
-///                     cut off, has another schema, lacks a key, or has a value out of range
-ResultFile read_result(const std::string& path);
+/// What becomes of a file's parts, in this order.
+struct ResultParts {
+  std::function<void(nlohmann::ordered_json& context)> context;  ///< checked: ours, of our schema
+  /// @param where  "FILE: row 3 (NAME)", for the text of errors
+  std::function<void(Row row, const std::string& where)> row;
+};
+
+enum class Rows : std::uint8_t {
+  whole,
+  metrics,  ///< what row_without_bulk() gives, several times as fast
+};
+
+/// Reads row by row: neither the file's tree nor all of its rows ever stand in memory.
+/// @throws UsageError  naming the file and, where known, line or row: it cannot be read, is empty,
+///                     cut off, no JSON, no result, of another schema, lacks a key, or has a value
+///                     out of range
+void read_rows(const std::string& path, const ResultParts& parts, Rows rows = Rows::whole);
+/// All of it. @throws as read_rows()
+ResultFile read_result(const std::string& path, Rows rows = Rows::whole);
 
 }  // namespace rdmameter

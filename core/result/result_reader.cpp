@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reading a result file of any origin: its content is not trusted.
-#include "core/result/result_reader.h"
 
 #include <fmt/core.h>
 
@@ -80,9 +79,11 @@ void check_context(const std::string& path, const Json& object) {
 /// Reads part by part: a tree of all rows takes ten times the text's room.
 class PartsReader {
  public:
-  PartsReader(const std::string& path, const ResultParts& parts,
-              std::span<const std::string_view> left_out)
-      : path_(path), parts_(parts), rows_(left_out) {}
+  PartsReader(const std::string& path, const ResultParts& parts, bool whole)
+      : path_(path),
+        parts_(parts),
+        whole_(whole),
+        rows_(whole ? std::span<const std::string_view>() : std::span(kBulk)) {}
 
   /// @throws  UsageError or Json::exception; if the text is no JSON, check_json() says what
   void read(JsonParts text) {
@@ -134,7 +135,7 @@ class PartsReader {
     std::string where = fmt::format("{}: row {}", path_, ++count_);
     if (row.is_object() && row.contains("name") && row.at("name").is_string())
       where += fmt::format(" ({})", row.at("name").get_ref<const std::string&>());
-    parts_.row(row, where);
+    parts_.row(whole_ ? row_from_json(row, where) : row_without_bulk(row, where), where);
   }
 
   [[noreturn]] void fail(const char* what) const {
@@ -143,6 +144,7 @@ class PartsReader {
 
   const std::string& path_;
   const ResultParts& parts_;
+  const bool whole_;  ///< rows with what is large
   RowParser rows_;
   Json seen_ = Json::object();        ///< but for the rows
   std::vector<std::string> waiting_;  ///< rows before the context
@@ -191,11 +193,10 @@ class FileText {
 
 }  // namespace
 
-void read_result_parts(const std::string& path, const ResultParts& parts,
-                       std::span<const std::string_view> left_out) {
+void read_rows(const std::string& path, const ResultParts& parts, Rows rows) {
   FileText text(path);
   try {
-    PartsReader(path, parts, left_out).read(text.parts());
+    PartsReader(path, parts, rows == Rows::whole).read(text.parts());
   } catch (const UsageError&) {
     check_json(path, text.whole(path));
     throw;
@@ -205,12 +206,12 @@ void read_result_parts(const std::string& path, const ResultParts& parts,
   }
 }
 
-ResultFile read_result(const std::string& path) {
+ResultFile read_result(const std::string& path, Rows rows) {
   ResultFile file{.path = path, .context = {}, .rows = {}};
-  read_result_parts(path, {[&file](Json& context) { file.context = std::move(context); },
-                           [&file](const Json& row, const std::string& where) {
-                             file.rows.push_back(row_from_json(row, where));
-                           }});
+  read_rows(path,
+            {[&file](Json& context) { file.context = std::move(context); },
+             [&file](Row row, const std::string&) { file.rows.push_back(std::move(row)); }},
+            rows);
   return file;
 }
 

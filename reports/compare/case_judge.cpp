@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "reports/stats/significance.h"
+#include "reports/text/text.h"
 
 namespace rdmameter {
 namespace {
@@ -243,8 +244,7 @@ class Judge {
       add_note(one, finding.text);
     }
     if (interrupted > 0)
-      add_note(one, fmt::format("{} interrupted repetition{} left out", interrupted,
-                                interrupted == 1 ? "" : "s"));
+      add_note(one, count_text(interrupted, "interrupted repetition") + " left out");
     if (one.effects.empty()) return;
     const Effect& worst = one.effects.front().effect;
     if (!worst.problem.empty())

@@ -173,7 +173,7 @@ std::string comparison_github(const Comparison& comparison) {
     lines.push_back(
         annotation("warning", "rdmameter: only in BASE",
                    fmt::format("{} of BASE's cases {} not in NEW, so not judged: {}", gone.size(),
-                               gone.size() == 1 ? "is" : "are", few_names(gone))));
+                               gone.size() == 1 ? "is" : "are", first_names(gone, kFewCases))));
   const std::size_t shown = lines.size() > kMaxAnnotations ? kMaxAnnotations - 1 : lines.size();
   std::string text;
   for (std::size_t i = 0; i < shown; ++i) text += lines[i];

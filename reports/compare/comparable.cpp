@@ -11,9 +11,10 @@
 #include <unordered_map>
 
 #include "core/result/checked_json.h"
-#include "core/result/result_reader.h"
+#include "core/result/result_file.h"
 #include "core/result/row_json.h"
 #include "reports/compare/fingerprint.h"
+#include "reports/summary/facts.h"
 
 namespace rdmameter {
 namespace {
@@ -101,11 +102,6 @@ Replicate replicate_of_part(const Row& row, const std::string& where, const Load
   return replicate;
 }
 
-/// "read:4096"
-std::string part_label(const LoadPart& part) {
-  return fmt::format("{}:{}", part.operation, part.size_bytes);
-}
-
 /// Takes in rows one after the other.
 class Collector {
  public:
@@ -140,16 +136,18 @@ class Collector {
 
   /// Of `ab`: a part takes its place behind the cases, if both sides measured it.
   void add_parts_of_sides() {
-    for (const auto& key : order_of_parts_) {
-      const auto other = parts_[1].find(key);
-      if (other == parts_[1].end()) continue;
-      file_.sides[0].push_back(std::move(parts_[0].at(key)));
-      file_.sides[1].push_back(std::move(other->second));
-    }
+    for (ComparableCase& one : parts_[0])
+      if (const auto other = by_part_[1].find(part_key(one)); other != by_part_[1].end()) {
+        file_.sides[0].push_back(std::move(one));
+        file_.sides[1].push_back(std::move(parts_[1][other->second]));
+      }
   }
 
  private:
-  using PartKey = std::pair<std::size_t, std::string>;  ///< the case's index, the part's label
+  /// Of a part of one side.
+  static std::string part_key(const ComparableCase& part) {
+    return fmt::format("{} {}", part.whole, part.name.substr(part.name.rfind("/part:")));
+  }
 
   /// Rows come after the context.
   const Defaults& defaults() {
@@ -164,42 +162,26 @@ class Collector {
     const std::size_t index =
         static_cast<std::size_t>(&whole - file_.sides[side.value_or(0)].data());
     for (const LoadPart& part : row.load->mix) {
-      ComparableCase& one =
-          side ? case_of_part(row, name, part, *side, index) : case_of_part(row, name, part);
-      one.replicates.push_back(replicate_of_part(row, where, part));
+      Json axes = row.case_object;
+      axes["part"] = fmt::format("{}:{}", part.operation, part.size_bytes);  // "read:4096"
+      axes.erase("test");
+      ComparableCase one{.name = fmt::format("{}/part:{}", name, text_at(axes, "part")),
+                         .axes = std::move(axes),
+                         .part = true,
+                         .whole = index,
+                         .load = true,
+                         .definition = "response [ns]"};
+      known_part(std::move(one), side).replicates.push_back(replicate_of_part(row, where, part));
     }
   }
 
-  ComparableCase new_part(const Row& row, const std::string& name, const LoadPart& part) {
-    Json axes = row.case_object;
-    axes["part"] = part_label(part);
-    axes.erase("test");
-    return {.name = fmt::format("{}/part:{}", name, part_label(part)),
-            .axes = std::move(axes),
-            .part = true,
-            .load = true,
-            .definition = "response [ns]"};
-  }
-
-  ComparableCase& case_of_part(const Row& row, const std::string& name, const LoadPart& part) {
-    ComparableCase made = new_part(row, name, part);
-    std::vector<ComparableCase>& cases = file_.sides[0];
-    const auto [at, is_new] = by_identity_.try_emplace(identity_of(made, defaults()), cases.size());
-    if (is_new) cases.push_back(std::move(made));
+  ComparableCase& known_part(ComparableCase one, std::optional<std::size_t> side) {
+    std::vector<ComparableCase>& cases = side ? parts_[*side] : file_.sides[0];
+    const auto [at, is_new] =
+        side ? by_part_[*side].try_emplace(part_key(one), cases.size())
+             : by_identity_.try_emplace(identity_of(one, defaults()), cases.size());
+    if (is_new) cases.push_back(std::move(one));
     return cases[at->second];
-  }
-
-  /// @param index  of the case that it is a part of
-  ComparableCase& case_of_part(const Row& row, const std::string& name, const LoadPart& part,
-                               std::size_t side, std::size_t index) {
-    const PartKey key{index, part_label(part)};
-    const auto [at, is_new] = parts_[side].try_emplace(key);
-    if (is_new) {
-      at->second = new_part(row, name, part);
-      at->second.whole = index;
-      if (side == 0) order_of_parts_.push_back(key);
-    }
-    return at->second;
   }
 
   /// 0 or 1; nothing: the file has no sides.
@@ -236,8 +218,8 @@ class Collector {
   std::unordered_map<std::string, std::unordered_map<Json, std::size_t>> by_axes_;  ///< of tests
   std::unordered_map<std::string, std::size_t> by_identity_;
   std::array<std::map<std::pair<std::string, std::uint64_t>, std::size_t>, 2> by_family_;
-  std::array<std::map<PartKey, ComparableCase>, 2> parts_;  ///< of each side of `ab`
-  std::vector<PartKey> order_of_parts_;                     ///< of the first side's
+  std::array<std::vector<ComparableCase>, 2> parts_;                     ///< of each side of `ab`
+  std::array<std::unordered_map<std::string, std::size_t>, 2> by_part_;  ///< their indexes there
 };
 
 /// A repetition that failed does not know the effective values that the others found: it belongs to
@@ -300,12 +282,10 @@ std::optional<std::vector<double>> ComparableCase::values(Metric metric) const {
 Comparable read_comparable(const std::string& path) {
   Comparable file{.path = path, .context = {}};
   Collector collector(file);
-  read_result_parts(path,
-                    {[&file](Json& context) { read_context(file, context); },
-                     [&collector](const Json& row, const std::string& where) {
-                       collector.add(row_without_bulk(row, where), where);
-                     }},
-                    kBulk);
+  read_rows(path,
+            {[&file](Json& context) { read_context(file, context); },
+             [&collector](const Row& row, const std::string& where) { collector.add(row, where); }},
+            Rows::metrics);
   collector.add_parts_of_sides();
   for (auto& side : file.sides) join_failures(side);
   return file;

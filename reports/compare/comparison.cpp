@@ -21,12 +21,9 @@ namespace {
 
 std::string some_names(const std::vector<ComparableCase>& cases) {
   constexpr std::size_t kShown = 5;
-  if (cases.empty()) return "none";
-  std::string text;
-  for (std::size_t i = 0; i < std::min(cases.size(), kShown); ++i)
-    text += (text.empty() ? "" : ", ") + printable(cases[i].name);
-  if (cases.size() > kShown) text += fmt::format(" and {} more", cases.size() - kShown);
-  return text;
+  std::vector<std::string> names;
+  for (const ComparableCase& one : cases) names.push_back(one.name);
+  return names.empty() ? "none" : first_names(names, kShown);
 }
 
 double slowdown_of(const CaseComparison& test_case) {
@@ -190,6 +187,14 @@ std::string side_title(const Comparable& file, const std::string& side) {
   return text.empty() ? letter : fmt::format("{} ({})", letter, text);
 }
 
+/// @pre both have as many cases
+std::vector<Pair> pairs_of_sides(const Comparable& file) {
+  std::vector<Pair> pairs;
+  for (std::size_t i = 0; i < file.sides[0].size(); ++i)
+    pairs.push_back({&file.sides[0][i], &file.sides[1][i]});
+  return pairs;
+}
+
 using Json = nlohmann::ordered_json;
 
 /// A floor is measured in milliseconds: smaller changes of it are noise.
@@ -273,10 +278,8 @@ Comparison compare_sides(const Comparable& file, const ComparisonOptions& option
                                  file.path, a.size(), b.size()));
   Comparison comparison{
       .base = side_title(file, "a"), .other = side_title(file, "b"), .sides = true};
-  std::vector<Pair> pairs;
-  for (std::size_t i = 0; i < a.size(); ++i) pairs.push_back({&a[i], &b[i]});
-  finish(comparison, pairs, {.replication = Replication::blocks, .looks = file.looks}, file.noise,
-         b, options);
+  finish(comparison, pairs_of_sides(file),
+         {.replication = Replication::blocks, .looks = file.looks}, file.noise, b, options);
   return comparison;
 }
 
@@ -305,19 +308,17 @@ std::string power_remark(std::size_t replicates, std::size_t cases, Replication 
   if (replicates >= enough) return "";
   if (replication == Replication::runs)
     return fmt::format(
-        "{} run{} a side cannot confirm a regression, only raise a suspicion: it takes {}. Merge "
+        "{} a side cannot confirm a regression, only raise a suspicion: it takes {}. Merge "
         "more runs ('rdmameter merge'), or measure both sides in turns ('rdmameter ab').",
-        replicates, replicates == 1 ? "" : "s", enough);
+        count_text(replicates, "run"), enough);
   return fmt::format(
-      "With {} block{}, a regression of one case alone cannot be confirmed among {}: it takes {} "
+      "With {}, a regression of one case alone cannot be confirmed among {}: it takes {} "
       "(--blocks).",
-      replicates, replicates == 1 ? "" : "s", cases, enough);
+      count_text(replicates, "block"), cases, enough);
 }
 
 Noises noise_of(const Comparable& file) {
-  std::vector<Pair> pairs;
-  for (std::size_t i = 0; i < file.sides[0].size(); ++i)
-    pairs.push_back({&file.sides[0][i], &file.sides[1][i]});
+  const std::vector<Pair> pairs = pairs_of_sides(file);
   Noises noise;
   for (const Metric metric : {Metric::p50, Metric::gbps}) {
     const MetricSweep sweep = sweep_of_blocks(pairs, metric, {});

@@ -9,7 +9,6 @@
 #include "reports/compare/case_judge.h"
 #include "reports/compare/comparable.h"
 #include "reports/compare/gate_check.h"
-#include "reports/compare/verdict.h"
 
 namespace rdmameter {
 

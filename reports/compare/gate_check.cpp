@@ -53,8 +53,8 @@ GateFinding check(const Gate& gate, const ComparableCase& test_case) {
   const bool certain = !keeps(gate, interval.low) && !keeps(gate, interval.high);
   if (!keeps(gate, middle))
     finding.verdict = certain ? CaseVerdict::fail : CaseVerdict::inconclusive;
-  finding.text = fmt::format("{} over {} repetition{}", metric_text(gate.metric, middle),
-                             values->size(), values->size() == 1 ? "" : "s");
+  finding.text = fmt::format("{} over {}", metric_text(gate.metric, middle),
+                             count_text(values->size(), "repetition"));
   if (values->size() > 1)
     finding.text += fmt::format(", {} to {} at 95 %", metric_text(gate.metric, interval.low),
                                 metric_text(gate.metric, interval.high));

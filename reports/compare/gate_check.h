@@ -8,7 +8,6 @@
 #include "reports/compare/case_judge.h"
 #include "reports/compare/comparable.h"
 #include "reports/compare/gate.h"
-#include "reports/compare/verdict.h"
 
 namespace rdmameter {
 

@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "reports/compare/comparison.h"
@@ -23,7 +24,10 @@ struct VerdictLine {
   bool decides = false;                        ///< about the whole
   std::string text = {};                       ///< what it rests on, or why nothing is judged
   std::string note = {};                       ///< what would settle it, what failed
+  std::string_view times = {};                 ///< what latencies are, where that is not plain
+  double q = 1;                                ///< of all members together
   std::span<const MetricEffect> members = {};  ///< the comparison's, the worst first
+  std::span<const MetricEffect> others = {};   ///< that do not judge, where they were asked for
 
   /// "fail: p50 3.10 µs -> 3.60 µs, +16.1 % (+14.0 % to +18.2 %); note"
   std::string message() const;
@@ -37,8 +41,7 @@ std::vector<VerdictLine> verdict_table(const Comparison& comparison,
 /// "12 cases: 1 fail, 2 inconclusive, 9 pass; 1 of BASE is not in NEW".
 std::string tally_text(const Comparison& comparison);
 
-/// The first names, printable, and how many more there are.
-std::string few_names(const std::vector<std::string>& names);
+inline constexpr std::size_t kFewCases = 20;  ///< that all fit a screen
 
 /// Quantity, base, new, change, interval. @param told  null: empty cells
 std::vector<Table::Cell> effect_cells(const MetricEffect* told);

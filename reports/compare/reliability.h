@@ -4,8 +4,8 @@
 
 #include <vector>
 
+#include "reports/compare/effect.h"
 #include "reports/compare/pairing.h"
-#include "reports/compare/verdict.h"
 
 namespace rdmameter {
 

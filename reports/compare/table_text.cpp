@@ -11,7 +11,7 @@
 namespace rdmameter {
 namespace {
 
-constexpr std::size_t kFewCases = 20;  ///< that all fit a screen
+using Kind = VerdictLine::Kind;
 
 std::string interval_text(const Effect& effect) {
   return fmt::format("{} to {}", change_text(effect.interval.low),
@@ -55,23 +55,22 @@ std::string name_beside(std::size_t before, const std::string& name, const TextS
 
 /// A title for each case, and beneath it a line for each metric; of a case that passes for its
 /// worst one alone, unless all is asked for.
-std::string cases_text(const Comparison& comparison, bool all, const TextStyle& style) {
+std::string cases_text(const Comparison& comparison, const std::vector<VerdictLine>& lines,
+                       bool all, const TextStyle& style) {
   constexpr std::size_t kVerdictWidth = 14;
-  const bool passes = all || comparison.cases.size() <= kFewCases;
+  const bool passes = all || lines.size() <= kFewCases;
   Table table = compared_columns(comparison);
-  for (const CaseComparison& test_case : comparison.cases) {
-    const bool pass = test_case.verdict == CaseVerdict::pass;
+  for (const VerdictLine& line : lines) {
+    const bool pass = line.verdict == CaseVerdict::pass;
     if (pass && !passes) continue;
-    const std::string name = printable(test_case.name) + (test_case.half   ? " (half round trip)"
-                                                          : test_case.load ? " (response)"
-                                                                           : "");
+    std::string name = printable(line.name);
+    if (!line.times.empty()) name += fmt::format(" ({})", line.times);
     table.titles.push_back(
-        {table.lines(), bold(pad_right(name_of(test_case.verdict).text, kVerdictWidth), style) +
+        {table.lines(), bold(pad_right(name_of(line.verdict).text, kVerdictWidth), style) +
                             name_beside(kVerdictWidth + 2, name, style)});
-    for (std::size_t i = 0; i < test_case.effects.size(); ++i)
-      if (i == 0 || all || !pass)
-        add_effect(table, test_case.effects[i], i == 0 ? p_text(test_case.q_worse) : "");
-    for (const MetricEffect& each : test_case.others) add_effect(table, each, "");
+    for (std::size_t i = 0; i < line.members.size(); ++i)
+      if (i == 0 || all || !pass) add_effect(table, line.members[i], i == 0 ? p_text(line.q) : "");
+    for (const MetricEffect& each : line.others) add_effect(table, each, "");
   }
   if (table.titles.empty()) return "";
   std::size_t widest = 0;
@@ -91,25 +90,26 @@ std::string cases_text(const Comparison& comparison, bool all, const TextStyle& 
 }
 
 /// A line for each note, before which stand the cases that have it.
-std::string notes(const Comparison& comparison, const TextStyle& style) {
-  std::vector<std::pair<std::string_view, std::vector<std::string>>> noted;
-  for (const CaseComparison& test_case : comparison.cases) {
-    if (test_case.note.empty()) continue;
-    auto at = std::ranges::find(noted, test_case.note, [](const auto& one) { return one.first; });
-    if (at == noted.end()) at = noted.insert(at, {test_case.note, {}});
-    at->second.push_back(test_case.name);
+std::string notes(const std::vector<VerdictLine>& lines, const TextStyle& style) {
+  using Noted = std::pair<std::string, std::vector<std::string>>;
+  std::vector<Noted> noted;
+  for (const VerdictLine& line : lines) {
+    if (line.note.empty()) continue;
+    auto at = std::ranges::find(noted, line.note, &Noted::first);
+    if (at == noted.end()) at = noted.insert(at, {line.note, {}});
+    at->second.push_back(line.name);
   }
   std::string text;
   for (const auto& [note, names] : noted)
-    text += wrap("  ", fmt::format("{}: {}.", few_names(names), printable(note)), style.width,
-                 name_breaks(style));
+    text += wrap("  ", fmt::format("{}: {}.", first_names(names, kFewCases), printable(note)),
+                 style.width, name_breaks(style));
   return text;
 }
 
 std::string gate_lines(const Comparison& comparison, bool all, const TextStyle& style) {
   std::string text;
   std::size_t kept = 0;
-  for (const VerdictLine& line : verdict_table(comparison, VerdictLine::Kind::gate)) {
+  for (const VerdictLine& line : verdict_table(comparison, Kind::gate)) {
     if (line.verdict == CaseVerdict::pass && !all && comparison.gates.size() > kFewCases) {
       ++kept;
       continue;
@@ -123,7 +123,9 @@ std::string gate_lines(const Comparison& comparison, bool all, const TextStyle& 
 }
 
 std::string list(const char* title, const std::vector<std::string>& names, const TextStyle& style) {
-  return names.empty() ? "" : wrap(fmt::format("  {}: ", title), few_names(names), style.width);
+  return names.empty()
+             ? ""
+             : wrap(fmt::format("  {}: ", title), first_names(names, kFewCases), style.width);
 }
 
 }  // namespace
@@ -136,7 +138,6 @@ std::string VerdictLine::message() const {
 
 std::vector<VerdictLine> verdict_table(const Comparison& comparison,
                                        std::optional<VerdictLine::Kind> only) {
-  using Kind = VerdictLine::Kind;
   std::vector<VerdictLine> lines;
   const auto add = [&](Kind kind, const auto& list, const auto& line_of) {
     if (only.value_or(kind) != kind) return;
@@ -149,7 +150,12 @@ std::vector<VerdictLine> verdict_table(const Comparison& comparison,
             .decides = comparison.gated(one),
             .text = effect_text(one),
             .note = one.note,
-            .members = one.effects};
+            .times = one.half   ? "half round trip"
+                     : one.load ? "response"
+                                : "",
+            .q = one.q_worse,
+            .members = one.effects,
+            .others = one.others};
   });
   add(Kind::only_base, comparison.only_base, [](const std::string& name) -> VerdictLine {
     return {.name = name, .text = "only in BASE: NEW has no such case, so nothing is judged"};
@@ -184,14 +190,6 @@ std::string tally_text(const Comparison& comparison) {
   return text;
 }
 
-std::string few_names(const std::vector<std::string>& names) {
-  std::string text;
-  for (std::size_t i = 0; i < std::min(names.size(), kFewCases); ++i)
-    text += (i == 0 ? "" : ", ") + printable(names[i]);
-  if (names.size() > kFewCases) text += fmt::format(" and {} more", names.size() - kFewCases);
-  return text;
-}
-
 std::vector<Table::Cell> effect_cells(const MetricEffect* told) {
   if (told == nullptr) return std::vector<Table::Cell>(5, "");
   const Metric metric = told->metric;
@@ -211,12 +209,13 @@ std::string estimates_text(const Comparison& comparison) {
     return effect.problem.empty() &&
            std::abs(std::log(effect.other / effect.base / effect.ratio)) > kSeen;
   };
-  const bool any = std::ranges::any_of(comparison.cases, [&](const CaseComparison& one) {
-    return std::ranges::any_of(one.effects, differs) || std::ranges::any_of(one.others, differs);
-  });
   if (comparison.sides)
     return "A, B: geometric means over the blocks, of which the change is the ratio.";
-  if (any)
+  const std::vector<VerdictLine> lines = verdict_table(comparison, Kind::judged);
+  if (std::ranges::any_of(lines, [&](const VerdictLine& line) {
+        return std::ranges::any_of(line.members, differs) ||
+               std::ranges::any_of(line.others, differs);
+      }))
     return "Base, new: medians of the runs. Change: the median of NEW / BASE over all pairs of "
            "runs, which can differ from the ratio of the two medians.";
   return "";
@@ -244,8 +243,9 @@ std::string comparison_text(const Comparison& comparison, bool all, const TextSt
           "\n";
   if (!comparison.times_gate)
     text += "  Times are information here: the gate is on work per message.\n";
-  text += cases_text(comparison, all, style);
-  if (const std::string noted = notes(comparison, style); !noted.empty()) text += "\n" + noted;
+  const std::vector<VerdictLine> lines = verdict_table(comparison, Kind::judged);
+  text += cases_text(comparison, lines, all, style);
+  if (const std::string noted = notes(lines, style); !noted.empty()) text += "\n" + noted;
   text += gate_lines(comparison, all, style);
   text += list("only in BASE", comparison.only_base, style);
   text += list("only in NEW", comparison.only_other, style);

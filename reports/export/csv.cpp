@@ -97,11 +97,16 @@ std::vector<FigureCsv> statistics(std::string_view prefix, std::string_view obje
                      "_ns");
 }
 
-/// Of kinds of figures whose cases have one line; of a collective among ranks, and of any traffic
-/// the barrier: the same columns in both forms of CSV.
-void add_figure_columns(CsvColumns& columns) {
+/// Of kinds of figures whose cases have one line.
+void add_kinds(CsvColumns& columns, bool early) {
   for (const Figures& each : figures())
-    if (each.parts == nullptr) add(columns, each.csv);
+    if (each.parts == nullptr && each.csv_early == early) add(columns, each.csv);
+}
+
+/// Of kinds of figures; of a collective among ranks, and of any traffic the barrier: the same
+/// columns in both forms of CSV.
+void add_figure_columns(CsvColumns& columns) {
+  add_kinds(columns, true);
   add(columns, csv_of_keys("collective_", "/topology/collective",
                            {"bytes", "steps", "step_bytes", "messages", "sent_bytes",
                             "relayed_hops", "rank_min_ns", "rank_mean_ns", "rank_max_ns",
@@ -123,13 +128,14 @@ void add_parts(CsvColumns& columns, const std::vector<ResultFile>& files) {
   }
 }
 
-/// The share of the line rate, which is the context's and the row's together: the last column of
-/// both forms of CSV.
-void add_line_percent(CsvColumns& columns) {
+/// The share of the line rate, which is the context's and the row's together, and what came after
+/// it: the last columns of both forms of CSV.
+void add_last(CsvColumns& columns) {
   columns.push_back({"bandwidth_line_percent", [](const CsvRow& row) {
                        const auto percent = line_percent(row.line_rate, row.row);
                        return percent ? fmt::format("{:.4g}", *percent) : "";
                      }});
+  add_kinds(columns, false);
 }
 
 std::string csv_of(const std::vector<ResultFile>& files, const CsvColumns& columns) {
@@ -200,7 +206,7 @@ std::string to_tidy_csv(const std::vector<ResultFile>& files) {
   columns.push_back(
       {"interrupted", [](const CsvRow& at) { return fmt::format("{}", at.row.interrupted); }});
   add_texts(columns, {"name", "message"});
-  add_line_percent(columns);
+  add_last(columns);
   return csv_of(files, columns);
 }
 
@@ -225,7 +231,7 @@ std::string to_csv(const std::vector<ResultFile>& files) {
       csv_of_keys("bandwidth_", "/bandwidth", {"duplicated", "reordered", "short_window"}));
   add(columns, {{"interrupted", "/interrupted"}});
   add_figure_columns(columns);
-  add_line_percent(columns);
+  add_last(columns);
   return csv_of(files, columns);
 }
 

@@ -25,7 +25,7 @@ std::string of_direction(const ResultFile& file, bool smaller_is_better) {
       if (repetitions > 1) {
         // Its charts find "± " and a number of two characters or more. fmt 9 ends whole numbers
         // of four digits with ".0", fmt 10 with ".", as C does.
-        std::string half = fmt::format("{:#.4g}", (value.max - value.min) / 2);
+        std::string half = fmt::format("{:#.4g}", value.half_range());
         if (half.back() == '.') half += '0';
         entry["range"] = "± " + half;
         entry["extra"] = fmt::format("median of {} repetitions", repetitions);

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The V2 encoding follows HdrHistogram's AbstractHistogram.java (encodeIntoByteBuffer,
 // fillBufferFromCountsArray), the table its outputPercentileDistribution() and PercentileIterator.
-#include "reports/export/hdr_histogram.h"
-
 #include <fmt/core.h>
 #include <zlib.h>
 

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "reports/figures/background.h"
-
+// What traffic beside a case has done to it: medians over the repetitions, as ratios to the same
+// case alone.
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <memory>
 
 #include "core/result/row_json.h"
+#include "reports/figures/figures.h"
 #include "reports/summary/facts.h"
-#include "reports/summary/metric.h"
 #include "reports/text/case_text.h"
 #include "reports/text/text.h"
 
@@ -16,152 +18,134 @@ namespace {
 
 constexpr const char* kBackgroundKey = "background";
 
-/// The same case alone; null: it was not measured.
-const CaseSummary* case_alone(const CaseSummary& loaded,
-                              std::span<const CaseSummary* const> cases) {
-  nlohmann::ordered_json wanted = loaded.case_object;
-  wanted[kBackgroundKey] = "none";
-  const auto found = std::ranges::find_if(
-      cases, [&](const CaseSummary* one) { return one->case_object == wanted; });
-  return found == cases.end() ? nullptr : *found;
-}
+/// Of each case beside a background the same case alone; null: it was not measured.
+class CasesAlone {
+ public:
+  explicit CasesAlone(const FigureLines& lines) {
+    for (const FigureLine& line : lines) {
+      nlohmann::ordered_json wanted = line.summary->case_object;
+      wanted[kBackgroundKey] = "none";
+      const auto found = std::ranges::find_if(
+          *line.cases, [&](const CaseSummary* one) { return one->case_object == wanted; });
+      alone_[line.summary] = found == line.cases->end() ? nullptr : *found;
+    }
+  }
 
-std::optional<double> ratio_to_alone(const CaseSummary& loaded, const CaseSummary* alone,
-                                     Metric metric) {
-  if (alone == nullptr) return std::nullopt;
-  const auto value = info_of(metric).value;
-  const auto above = median_of(loaded, value), below = median_of(*alone, value);
-  return above && below && *below > 0 ? std::optional(*above / *below) : std::nullopt;
-}
+  /// Nothing: one of the two has no such number.
+  std::optional<double> ratio(const FigureLine& line, Metric metric) const {
+    const CaseSummary* const alone = alone_.at(line.summary);
+    if (alone == nullptr) return std::nullopt;
+    const auto value = info_of(metric).value;
+    const auto above = median_of(*line.summary, value), below = median_of(*alone, value);
+    return above && below && *below > 0 ? std::optional(*above / *below) : std::nullopt;
+  }
 
-using Effects = std::vector<BackgroundEffect>;
+ private:
+  std::map<const CaseSummary*, const CaseSummary*> alone_;
+};
 
-std::string effect_text(const std::optional<double>& ratio, const char* before = "") {
+std::string ratio_text(const std::optional<double>& ratio, const char* before = "") {
   return ratio ? fmt::format("{}{:.3g}", before, *ratio) : kUnknown;
 }
 
-/// Payload, or where that is hardly any, operations.
-std::string traffic_text(const BackgroundEffect& effect) {
-  return effect.gbps.value_or(0) >= 1 ? fmt::format("{:.3g} Gb/s", *effect.gbps)
-                                      : fmt::format("{:.3g} k/s", effect.per_s * 1e-3);
+std::string name_of_background(const FigureLine& line) {
+  return printable(text_at(line.summary->case_object, kBackgroundKey));
 }
 
-/// The test, its transport and the axes that vary, without the background.
-std::string victim_name(const Group& group, const CaseSummary& summary) {
-  Group others{.varying = group.varying};
-  std::erase(others.varying, kBackgroundKey);
-  return name_in_group(others, summary);
+/// Payload in the window of the case, or where that is hardly any, operations.
+std::string traffic_text(const FigureLine& line) {
+  const auto gbps = median_of(*line.summary, [](const Row& row) {
+    return row.background->bytes > 0 ? std::optional(background_gbps(*row.background))
+                                     : std::nullopt;
+  });
+  if (gbps.value_or(0) >= 1) return fmt::format("{:.3g} Gb/s", *gbps);
+  const auto per_s = median_of(*line.summary, [](const Row& row) {
+    return std::optional(background_per_s(*row.background));
+  });
+  return fmt::format("{:.3g} k/s", *per_s * 1e-3);
 }
 
-Effects effects_of(const Group& group) {
-  std::vector<const CaseSummary*> cases;
-  for (const CaseSummary& summary : group.cases) cases.push_back(&summary);
-  return background_effects(cases);
+/// Of what it did before the case began.
+std::string of_alone_text(const FigureLine& line) {
+  const auto share = median_of(*line.summary, [](const Row& row) {
+    const auto& alone_per_s = row.background->alone_per_s;
+    return alone_per_s.value_or(0) > 0
+               ? std::optional(background_per_s(*row.background) / *alone_per_s)
+               : std::nullopt;
+  });
+  return share ? fixed(*share * 100, 0) : kUnknown;
 }
 
-template <class Key>
-std::vector<std::string> distinct_texts(const Effects& effects, Key key) {
+std::vector<FigureColumn> columns_of_background(const FigureLines& lines, FigurePlace place) {
+  std::vector<FigureColumn> columns{text_column({"its rate"}, traffic_text),
+                                    text_column({"of alone", "%"}, of_alone_text)};
+  columns.back().missing = "of alone: its rate before the case is not known";
+  for (const Metric metric : {Metric::p50, Metric::p99, Metric::gbps})
+    columns.push_back(text_column(
+        {std::string(info_of(metric).name)},
+        [metric, alone = std::make_shared<const CasesAlone>(lines)](const FigureLine& line) {
+          return ratio_text(alone->ratio(line, metric), "×");
+        }));
+  for (FigureColumn& column : columns) column.unless_unknown = true;
+  for (std::size_t i = 2; i < columns.size(); ++i)
+    columns[i].missing = "the case alone was not measured, or one of both has no such number";
+  if (place == FigurePlace::terminal)
+    columns.insert(columns.begin(),
+                   text_column({.head = "background", .is_text = true}, name_of_background));
+  return columns;
+}
+
+/// Distinct texts of the lines, in their order.
+std::vector<std::string> texts_of(const FigureLines& lines, const auto& text) {
   std::vector<std::string> all;
-  for (const BackgroundEffect& effect : effects) add_once(all, key(effect));
+  for (const FigureLine& line : lines) add_once(all, text(line));
   return all;
 }
 
 }  // namespace
 
-std::vector<BackgroundEffect> background_effects(std::span<const CaseSummary* const> cases) {
-  std::vector<BackgroundEffect> effects;
-  for (const CaseSummary* loaded : cases) {
-    const auto per_s = median_of(*loaded, [](const Row& row) {
-      return row.background ? std::optional(background_per_s(*row.background)) : std::nullopt;
-    });
-    if (!per_s) continue;
-    const CaseSummary* const before = case_alone(*loaded, cases);
-    effects.push_back(
-        {.loaded = loaded,
-         .background = text_at(loaded->case_object, kBackgroundKey),
-         .per_s = *per_s,
-         .gbps = median_of(*loaded,
-                           [](const Row& row) {
-                             return row.background->bytes > 0
-                                        ? std::optional(background_gbps(*row.background))
-                                        : std::nullopt;
-                           }),
-         .of_alone = median_of(*loaded,
-                               [](const Row& row) {
-                                 const auto& alone_per_s = row.background->alone_per_s;
-                                 return alone_per_s.value_or(0) > 0
-                                            ? std::optional(background_per_s(*row.background) /
-                                                            *alone_per_s)
-                                            : std::nullopt;
-                               }),
-         .p50 = ratio_to_alone(*loaded, before, Metric::p50),
-         .p99 = ratio_to_alone(*loaded, before, Metric::p99),
-         .bandwidth = ratio_to_alone(*loaded, before, Metric::gbps)});
-  }
-  return effects;
-}
-
-void add_background(Table& table, const Effects& effects) {
-  using Effect = const BackgroundEffect&;
-  const std::pair<Table::Column, std::string (*)(Effect)> columns[] = {
-      {{"its rate"}, traffic_text},
-      {{"of alone", "%"},
-       [](Effect effect) {
-         return effect.of_alone ? fmt::format("{:.0f}", *effect.of_alone * 100) : kUnknown;
-       }},
-      {{"p50"}, [](Effect effect) { return effect_text(effect.p50, "×"); }},
-      {{"p99"}, [](Effect effect) { return effect_text(effect.p99, "×"); }},
-      {{"bandwidth"}, [](Effect effect) { return effect_text(effect.bandwidth, "×"); }}};
-  for (auto [column, text] : columns) {
-    for (Effect effect : effects) column.cells.emplace_back(text(effect));
-    if (std::ranges::any_of(column.cells, [](const auto& cell) { return cell.text != kUnknown; }))
-      table.columns.push_back(std::move(column));
-  }
-}
-
-std::string background_text(const Group& group, const TextStyle& style) {
-  const Effects effects = effects_of(group);
-  if (effects.empty()) return "";
-  Table table{.columns = text_columns({"case", "background"}),
-              .key_columns = 2,
-              .title = "beside other traffic"};
-  for (const BackgroundEffect& effect : effects)
-    table.add_line({victim_name(group, *effect.loaded), printable(effect.background)});
-  add_background(table, effects);
-  return titled(table, style) +
-         dim(wrap("  ",
-                  "Its rate: in the window of the case; of alone: of what it did before the case "
-                  "began. × of the case alone.",
-                  style.width),
-             style);
+Figures background_figures() {
+  return {.title = "beside other traffic",
+          .page_title = "Beside other traffic: ratios to the case alone",
+          .has = all_have<&Row::background>,
+          .parts = [](const Row&) { return std::size_t{1}; },
+          .told_axis = kBackgroundKey,
+          .columns = columns_of_background,
+          .remark = [](const FigureLines&) -> std::string {
+            return "Its rate: in the window of the case; of alone: of what it did before the case "
+                   "began. × of the case alone.";
+          },
+          .remark_on_page = false};
 }
 
 std::string background_matrix(const Group& group, const TextStyle& style) {
-  const Effects effects = effects_of(group);
-  const auto victim = [&](const BackgroundEffect& e) { return victim_name(group, *e.loaded); };
-  const auto background = [](const BackgroundEffect& e) { return printable(e.background); };
-  const auto victims = distinct_texts(effects, victim),
-             backgrounds = distinct_texts(effects, background);
+  const Figures kind = background_figures();
+  const FigureCases cases = cases_of(group);
+  const FigureLines lines = lines_of(kind, cases);
+  const auto victim = [&](const FigureLine& line) { return line_name(kind, group, line); };
+  const auto victims = texts_of(lines, victim), backgrounds = texts_of(lines, name_of_background);
   if (victims.size() < 2 || backgrounds.size() < 2) return "";
-  // Short cases have too few samples for the tail.
-  const bool tails =
-      std::ranges::any_of(effects, [](const auto& effect) { return effect.p99.has_value(); }) ||
-      std::ranges::none_of(effects, [](const auto& effect) { return effect.p50.has_value(); });
+  const CasesAlone alone(lines);
+  const auto any = [&](Metric metric) {
+    return std::ranges::any_of(
+        lines, [&](const FigureLine& line) { return alone.ratio(line, metric).has_value(); });
+  };
+  const bool tails = any(Metric::p99) || !any(Metric::p50);  // short cases have too few samples
   Table table{.columns = text_columns({"case"}), .key_columns = 1};
   for (const std::string& one : backgrounds) table.columns.push_back({.head = "×", .unit = one});
   for (const std::string& one : victims) {
-    std::vector<Table::Cell> line{one};
+    std::vector<Table::Cell> cells{one};
     for (const std::string& other : backgrounds) {
-      const auto found = std::ranges::find_if(effects, [&](const BackgroundEffect& effect) {
-        return victim(effect) == one && background(effect) == other;
+      const auto found = std::ranges::find_if(lines, [&](const FigureLine& line) {
+        return victim(line) == one && name_of_background(line) == other;
       });
-      const bool known = found != effects.end();
-      line.emplace_back(effect_text(!known             ? std::nullopt
-                                    : found->bandwidth ? found->bandwidth
-                                    : tails            ? found->p99
-                                                       : found->p50));
+      std::optional<double> ratio;
+      if (found != lines.end()) ratio = alone.ratio(*found, Metric::gbps);
+      if (found != lines.end() && !ratio)
+        ratio = alone.ratio(*found, tails ? Metric::p99 : Metric::p50);
+      cells.emplace_back(ratio_text(ratio));
     }
-    table.add_line(std::move(line));
+    table.add_line(std::move(cells));
   }
   const std::string title = fmt::format("{} (of bandwidths Gb/s) beside each, over that alone",
                                         tails ? "p99" : "p50, too few samples for p99");

@@ -63,9 +63,10 @@ std::vector<FigureColumn> terminal_columns(const FigureLines& lines,
     columns.back().column.unit.clear();
     columns.back().column.optional = metric == Metric::mib_per_s;
     if (metric == Metric::gbps)
-      columns.push_back(median_column("of line", {"%", 1}, 1, [line_rate_gbps](const Row& row) {
-        return line_percent(line_rate_gbps, row);
-      }));
+      columns.push_back(median_column(
+          "of line", {"%", 1}, 1,
+          [line_rate_gbps](const Row& row) { return line_percent(line_rate_gbps, row); },
+          "of line: the messages pass no link of a known rate"));
   }
   if (any_row(lines, [](const Row& row) { return lost(row).value_or(0) > 0; })) {
     columns.push_back(sum_column("sent", [](const Row& row) { return row.bandwidth->sent; }));

@@ -2,15 +2,28 @@
 #include "reports/figures/figures.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 
 #include "reports/summary/facts.h"
 #include "reports/text/case_text.h"
 #include "reports/text/text.h"
 
 namespace rdmameter {
+
+// Each in a file of its own.
+Figures over_time_figures();
+Figures blame_figures();
+Figures load_figures();
+Figures mix_figures();
+Figures sweep_figures();
+Figures per_qp_figures();
+Figures background_figures();
+Figures per_device_figures();
+
 namespace {
 
 bool is_above_zero(const FigureColumn& column, const FigureLine& line) {
@@ -35,7 +48,7 @@ std::vector<Table::Cell> median_cells(const FigureColumn& column, const FigureLi
       cells.emplace_back(kUnknown, lines[i].summary->repetitions.size() > 1 ? kUnknown : "");
     else
       cells.emplace_back(shown(spreads[i]->median), lines[i].summary->repetitions.size() > 1
-                                                        ? shown(spreads[i]->half_range)
+                                                        ? shown(spreads[i]->half_range())
                                                         : "");
   return cells;
 }
@@ -76,28 +89,33 @@ Table key_table(const Group& group) {
 }
 
 Table named_lines(const Figures& figures, const Group& group, const FigureLines& lines) {
-  Table table{.columns = text_columns({"case"}), .key_columns = figures.parts == nullptr ? 1U : 2U};
-  for (const FigureLine& line : lines) table.add_line({name_in_group(group, *line.summary)});
+  Table table{.columns = text_columns({"case"}),
+              .key_columns = figures.parts == nullptr ? 1U : 2U,
+              .note_sign = "±"};
+  for (const FigureLine& line : lines) table.add_line({line_name(figures, group, line)});
   return table;
 }
 
 /// Beneath a table of medians what its signs mean; empty: it has none.
-std::string legend(const Group& group, const Table& table, const TextStyle& style) {
+/// @param dashes  of add_figures()
+std::string legend(const Group& group, const Table& table, const std::string& dashes) {
   std::vector<std::size_t> repetitions;
   for (const CaseSummary& summary : group.cases) repetitions.push_back(summary.repetitions.size());
   const auto [least, most] = std::ranges::minmax(repetitions);
   std::string text;
-  if (most > 1)
+  if (any_noted(table))
     text +=
         fmt::format("Medians of {} repetitions; ± is half their range. ",
                     least == most ? std::to_string(most) : fmt::format("{} to {}", least, most));
-  if (std::ranges::any_of(table.columns, [](const Table::Column& column) {
-        return std::ranges::count(column.cells, kUnknown, &Table::Cell::text) > 0;
-      }))
-    text += kTooFewSamples;
+  if (!dashes.empty()) text += dashes + " ";
   if (most > 1 && std::ranges::count(table.columns, "lost", &Table::Column::head) > 0)
     text += "Lost: all repetitions together. ";
-  return text.empty() ? "" : dim(wrap("  ", text, style.width), style);
+  return text;
+}
+
+std::string reason_of(const FigureColumn& column) {
+  return column.missing.empty() ? fmt::format("{} is not in the result", column.column.head)
+                                : std::string(column.missing);
 }
 
 }  // namespace
@@ -107,11 +125,13 @@ FigureColumn text_column(Table::Column column, std::function<std::string(FigureL
 }
 
 FigureColumn median_column(std::string_view head, const Unit& unit, int max_decimals,
-                           std::function<std::optional<double>(const Row&)> number) {
+                           std::function<std::optional<double>(const Row&)> number,
+                           std::string_view missing) {
   return {.column = {.head = std::string(head), .unit = std::string(unit.name)},
           .number = std::move(number),
           .unit = unit,
-          .max_decimals = max_decimals};
+          .max_decimals = max_decimals,
+          .missing = missing};
 }
 
 FigureColumn count_column(const char* head,
@@ -163,46 +183,74 @@ std::function<std::vector<FigureColumn>(const FigureLines&, FigurePlace)> always
 std::span<const Figures> figures() {
   static const std::array kAll{per_device_figures(), over_time_figures(), load_figures(),
                                mix_figures(),        sweep_figures(),     per_qp_figures(),
-                               blame_figures()};
+                               blame_figures(),      background_figures()};
   return kAll;
 }
 
-FigureLines lines_of(const Figures& figures, const CaseSummary& summary) {
+FigureCases cases_of(const Group& group) {
+  FigureCases cases;
+  for (const CaseSummary& summary : group.cases) cases.push_back(&summary);
+  return cases;
+}
+
+FigureLines lines_of(const Figures& figures, const CaseSummary& summary, const FigureCases& cases) {
+  if (!figures.has(summary)) return {};
   const std::size_t parts =
       figures.parts == nullptr ? 1 : figures.parts(*summary.repetitions.front());
   FigureLines lines;
-  for (std::size_t part = 0; part < parts; ++part) lines.push_back({&summary, part});
+  for (std::size_t part = 0; part < parts; ++part) lines.push_back({&summary, &cases, part});
   return lines;
 }
 
-void add_figures(Table& table, const Figures& figures, const FigureLines& lines,
-                 FigurePlace place) {
+FigureLines lines_of(const Figures& figures, const FigureCases& cases) {
+  FigureLines lines;
+  for (const CaseSummary* summary : cases)
+    std::ranges::copy(lines_of(figures, *summary, cases), std::back_inserter(lines));
+  return lines;
+}
+
+std::string line_name(const Figures& figures, const Group& group, const FigureLine& line) {
+  Group others{.varying = group.varying};
+  std::erase(others.varying, figures.told_axis);
+  return name_in_group(others, *line.summary);
+}
+
+std::string dash_text(std::string_view reasons) {
+  return reasons.empty() ? "" : fmt::format("{}: {}.", kUnknown, reasons);
+}
+
+std::string add_figures(Table& table, const Figures& figures, const FigureLines& lines,
+                        FigurePlace place) {
+  std::vector<std::string> reasons;
   for (FigureColumn& each : figures.columns(lines, place)) {
     if (each.number && each.unless_zero &&
         std::ranges::none_of(lines, [&](const auto& line) { return is_above_zero(each, line); }))
       continue;
     each.column.cells = each.number ? median_cells(each, lines) : text_cells(each, lines);
+    if (std::ranges::count(each.column.cells, kUnknown, &Table::Cell::text) > 0)
+      add_once(reasons, reason_of(each));
     if (!each.column.cells.empty()) table.columns.push_back(std::move(each.column));
   }
+  return dash_text(fmt::format("{}", fmt::join(reasons, "; ")));
 }
 
 std::string figures_text(const Figures& figures, const Group& whole, const TextStyle& style) {
   Group group = whole;
   std::erase_if(group.cases, [&](const CaseSummary& summary) { return !figures.has(summary); });
   if (group.cases.empty()) return "";
-  FigureLines lines;
-  for (const CaseSummary& summary : group.cases)
-    for (const FigureLine& line : lines_of(figures, summary)) lines.push_back(line);
+  const FigureCases cases = cases_of(whole);
+  const FigureLines lines = lines_of(figures, cases);
   Table table = figures.by_axes ? key_table(group) : named_lines(figures, group, lines);
   const std::size_t keys = table.columns.size();
-  add_figures(table, figures, lines, FigurePlace::terminal);
+  const std::string dashes = add_figures(table, figures, lines, FigurePlace::terminal);
   std::string remark = figures.remark ? figures.remark(lines) : "";
   if (!remark.empty()) remark = dim(wrap("  ", remark, style.width), style);
   if (table.columns.size() == keys) return remark;  // no number at all
   std::string text;
   if (!figures.title.empty()) text = "\n" + bold("  " + figures.title, style) + "\n";
   text += render(table, style) + remark;
-  if (figures.by_axes) text += legend(group, table, style);
+  const std::string signs = legend(group, table, dashes);
+  if (!signs.empty()) text += dim(wrap("  ", signs, style.width), style);
   return figures.beneath == nullptr ? text : text + figures.beneath(group, style);
 }
 

@@ -3,6 +3,7 @@
 // terminal, page and CSV are loops over figures().
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <initializer_list>
 #include <optional>
@@ -17,10 +18,13 @@
 
 namespace rdmameter {
 
+using FigureCases = std::vector<const CaseSummary*>;
+
 /// What a line of a table is about.
 struct FigureLine {
   const CaseSummary* summary;
-  std::size_t part = 0;  ///< of the case: a part of its mix...
+  const FigureCases* cases;  ///< those of its result that it stands among, itself one of them
+  std::size_t part = 0;      ///< of the case: a part of its mix...
 };
 using FigureLines = std::vector<FigureLine>;
 
@@ -35,10 +39,13 @@ struct FigureColumn {
   Unit unit = {};            ///< of `number`
   int max_decimals = 0;      ///< 0: whole numbers
   bool unless_zero = false;  ///< no column where all are
+  /// Why a cell may be kUnknown; empty: rows do not have it, as those of older releases.
+  std::string_view missing = {};
 };
 FigureColumn text_column(Table::Column column, std::function<std::string(FigureLine)> text);
 FigureColumn median_column(std::string_view head, const Unit& unit, int max_decimals,
-                           std::function<std::optional<double>(const Row&)> number);
+                           std::function<std::optional<double>(const Row&)> number,
+                           std::string_view missing = {});
 /// Whole numbers, without a range; optional at a terminal.
 FigureColumn count_column(const char* head,
                           std::function<std::optional<double>(const Row&)> number);
@@ -67,6 +74,7 @@ struct Figures {
   /// How many lines a case has, by its first row; null: one.
   std::size_t (*parts)(const Row& row) = nullptr;
   bool by_axes = false;  ///< lines are named by the axes that vary, and have a legend; else by case
+  std::string_view told_axis = {};  ///< that a column tells: names of cases go without it
   std::function<std::vector<FigureColumn>(const FigureLines&, FigurePlace)> columns;
   /// What the numbers do not tell; null or empty: nothing.
   std::function<std::string(const FigureLines&)> remark = {};
@@ -74,6 +82,7 @@ struct Figures {
   /// What a terminal shows beneath all; null: nothing. @param group  with those cases alone
   std::string (*beneath)(const Group& group, const TextStyle& style) = nullptr;
   std::vector<FigureCsv> csv = {};
+  bool csv_early = false;  ///< columns keep their place: of the oldest kinds it is not at the end
 };
 
 /// For Figures::columns: the same for any lines.
@@ -86,14 +95,24 @@ std::span<const Figures> figures();
 Figures bandwidth_figures(std::optional<double> line_rate_gbps = {});
 Figures latency_figures(std::string title);
 
-/// The remark of a table that has kUnknown.
-inline constexpr const char* kTooFewSamples = "–: too few samples. ";
+/// Of percentiles: FigureColumn::missing.
+inline constexpr std::string_view kTooFewSamples = "too few samples";
+/// What kUnknown stands for in a table.
+std::string dash_text(std::string_view reasons);
 
-/// The lines of a case. @pre figures.has(summary)
-FigureLines lines_of(const Figures& figures, const CaseSummary& summary);
+FigureCases cases_of(const Group& group);
+/// The lines of all cases that have such figures. Borrows the cases.
+FigureLines lines_of(const Figures& figures, const FigureCases& cases);
+/// Of one of them; none: it has no such figures.
+FigureLines lines_of(const Figures& figures, const CaseSummary& summary, const FigureCases& cases);
+
+/// "write_lat rc, size 64 B", without what a column tells.
+std::string line_name(const Figures& figures, const Group& group, const FigureLine& line);
 
 /// @param table  with a line for each of these, and key columns that say of what
-void add_figures(Table& table, const Figures& figures, const FigureLines& lines, FigurePlace place);
+/// @return  why some of the numbers are kUnknown: "–: too few samples."; empty: none is
+std::string add_figures(Table& table, const Figures& figures, const FigureLines& lines,
+                        FigurePlace place);
 
 /// Columns of percentiles of the rows' latency, and of what is around them, in one unit.
 /// @param lines  all repetitions of which have latencies
@@ -102,6 +121,26 @@ std::vector<FigureColumn> latency_columns(const FigureLines& lines,
 
 /// Under the tables of numbers, with a title. Empty: no case has such figures.
 std::string figures_text(const Figures& figures, const Group& group, const TextStyle& style);
+
+// ---- Traffic beside cases.
+
+/// Of several cases and several backgrounds: the ratio of p99 to that of the case alone, of
+/// bandwidths that of Gb/s. Empty: it would be a single line or column.
+/// @param group  all cases of a result, of every kind
+std::string background_matrix(const Group& group, const TextStyle& style);
+
+// ---- Latency over load, as a sweep measured it.
+
+/// A rate of a sweep, all its measurements together.
+struct CurvePoint {
+  std::uint64_t rate_per_s = 0;
+  double reached_per_s = 0;              ///< median
+  std::optional<double> p50_ns, p99_ns;  ///< medians of those that kept up; nothing: none did
+  bool saturated = false;                ///< half of them, or more
+};
+
+/// The rates at which percentiles were measured, ascending; of all repetitions.
+std::vector<CurvePoint> curve_of(const CaseSummary& summary);
 
 // ---- The stalls that made samples late.
 
@@ -115,14 +154,5 @@ std::vector<BlameData::Stall> longest_stalls(const std::vector<const CaseSummary
 
 /// "12.000000345": as traces have it.
 std::string monotonic_text(const BlameData::Stall& stall);
-
-// ---- One file each.
-Figures over_time_figures();
-Figures blame_figures();
-Figures load_figures();
-Figures mix_figures();
-Figures sweep_figures();
-Figures per_qp_figures();
-Figures per_device_figures();
 
 }  // namespace rdmameter

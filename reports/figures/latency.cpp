@@ -51,8 +51,8 @@ std::vector<FigureColumn> latency_columns(const FigureLines& lines,
   const Unit unit = latency_unit(lines);
   std::vector<FigureColumn> columns;
   for (const Metric metric : metrics)
-    columns.push_back(
-        median_column(info_of(metric).name, unit, max_decimals(unit), info_of(metric).value));
+    columns.push_back(median_column(info_of(metric).name, unit, max_decimals(unit),
+                                    info_of(metric).value, kTooFewSamples));
   for (FigureColumn& each : columns) each.column.optional = true;
   return columns;
 }

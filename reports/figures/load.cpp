@@ -17,7 +17,7 @@ std::vector<FigureColumn> columns_of_load() {
                                         metric.unit.empty() ? 0
                                         : time              ? 3
                                                             : 1,
-                                        metric.value);
+                                        metric.value, time ? kTooFewSamples : "");
     column.column.optional = metric.metric == Metric::backlog;
     column.unless_zero = metric.metric == Metric::unsent;
     columns.push_back(std::move(column));
@@ -49,7 +49,8 @@ Figures load_figures() {
           .by_axes = true,
           .columns = always(columns_of_load()),
           .remark = saturated_rows,
-          .csv = std::move(csv)};
+          .csv = std::move(csv),
+          .csv_early = true};
 }
 
 }  // namespace rdmameter

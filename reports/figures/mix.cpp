@@ -17,14 +17,16 @@ namespace {
 /// The median over those repetitions that have the number.
 FigureColumn mix_number(const char* head, const char* unit, int decimals,
                         std::optional<double> (*of)(const LoadPart&)) {
-  return text_column({.head = head, .unit = unit}, [=](FigureLine line) -> std::string {
+  FigureColumn column = text_column({.head = head, .unit = unit}, [=](FigureLine line) {
     std::vector<double> values;
     for (const Row* row : line.summary->repetitions)
       if (line.part < row->load->mix.size())
         if (const std::optional<double> value = of(row->load->mix[line.part]))
           values.push_back(*value);
-    return values.empty() ? kUnknown : fmt::format("{:.{}f}", median(std::move(values)), decimals);
+    return known_text(known_median(values), decimals);
   });
+  column.missing = kTooFewSamples;
+  return column;
 }
 
 std::optional<double> percentile_us(const LatencyData& latency, double percent) {

@@ -40,30 +40,36 @@ std::optional<double> when_longest(const Row& row) {
 
 Figures over_time_figures() {
   const Unit time{"µs", 1e3}, seconds{"s", 1e9};
-  return {.title = "over time",
-          .on_page = false,
-          .has = all_have<&Row::over_time>,
-          .by_axes = true,
-          .columns = always(
-              {median_column("intervals", {"", 1}, 0,
-                             [](const Row& row) -> std::optional<double> {
-                               return static_cast<double>(row.over_time->count.size());
-                             }),
-               median_column("each", seconds, 3,
-                             [](const Row& row) -> std::optional<double> {
-                               return static_cast<double>(row.over_time->interval_ns);
-                             }),
-               median_column("p50 from", time, 3,
-                             [](const Row& row) { return least(row, &OverTimeData::p50_ns); }),
-               median_column("to", time, 3,
-                             [](const Row& row) { return greatest(row, &OverTimeData::p50_ns); }),
-               median_column("p99 from", time, 3,
-                             [](const Row& row) { return least(row, &OverTimeData::p99_ns); }),
-               median_column("to", time, 3,
-                             [](const Row& row) { return greatest(row, &OverTimeData::p99_ns); }),
-               median_column("max", time, 3,
-                             [](const Row& row) { return greatest(row, &OverTimeData::max_ns); }),
-               median_column("until", seconds, 3, when_longest)})};
+  return {
+      .title = "over time",
+      .on_page = false,
+      .has = all_have<&Row::over_time>,
+      .by_axes = true,
+      .columns = always(
+          {median_column("intervals", {"", 1}, 0,
+                         [](const Row& row) -> std::optional<double> {
+                           return static_cast<double>(row.over_time->count.size());
+                         }),
+           median_column("each", seconds, 3,
+                         [](const Row& row) -> std::optional<double> {
+                           return static_cast<double>(row.over_time->interval_ns);
+                         }),
+           median_column(
+               "p50 from", time, 3,
+               [](const Row& row) { return least(row, &OverTimeData::p50_ns); }, kTooFewSamples),
+           median_column(
+               "to", time, 3, [](const Row& row) { return greatest(row, &OverTimeData::p50_ns); },
+               kTooFewSamples),
+           median_column(
+               "p99 from", time, 3,
+               [](const Row& row) { return least(row, &OverTimeData::p99_ns); }, kTooFewSamples),
+           median_column(
+               "to", time, 3, [](const Row& row) { return greatest(row, &OverTimeData::p99_ns); },
+               kTooFewSamples),
+           median_column(
+               "max", time, 3, [](const Row& row) { return greatest(row, &OverTimeData::max_ns); },
+               kTooFewSamples),
+           median_column("until", seconds, 3, when_longest, kTooFewSamples)})};
 }
 
 }  // namespace rdmameter

@@ -67,7 +67,7 @@ bool has_per_qp(const CaseSummary& summary) {
 }
 
 /// The QPs that are slow in more than half the repetitions, "3 (port 49155), 7 (port 49159)", those
-/// that are slow most often first; a dash where there is none.
+/// that are slow most often first; or "none".
 std::string slow_qps_text(const CaseSummary& summary) {
   std::map<std::uint64_t, std::size_t> times;
   for (const Row* row : summary.repetitions)
@@ -81,7 +81,7 @@ std::string slow_qps_text(const CaseSummary& summary) {
     text += fmt::format("{}{}{}", text.empty() ? "" : ", ", slow[i].first,
                         port_text(summary, slow[i].first));
   if (slow.size() > kMostNamed) text += fmt::format(", {} more", slow.size() - kMostNamed);
-  return text.empty() ? kUnknown : text;
+  return text.empty() ? "none" : text;
 }
 
 FigureColumn spread_column(const char* head, double PerQpData::Spread::*member) {
@@ -115,7 +115,8 @@ Figures per_qp_figures() {
                spread_column("greatest", &Spread::max), std::move(jain),
                text_column({.head = "slow QPs", .is_text = true},
                            [](FigureLine line) { return slow_qps_text(*line.summary); })}),
-          .csv = csv_of_keys("per_qp_", "/per_qp", {"qps", "jain", "slowest"})};
+          .csv = csv_of_keys("per_qp_", "/per_qp", {"qps", "jain", "slowest"}),
+          .csv_early = true};
 }
 
 }  // namespace rdmameter

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Of sweeps where latency over load bends, and the rates that say so.
-#include "reports/figures/sweep.h"
-
 #include <fmt/core.h>
 #include <fmt/format.h>
 
@@ -21,7 +19,7 @@ std::vector<FigureColumn> columns_of_sweep() {
   for (const MetricInfo& metric : sweep_metrics()) {
     const bool time = is_time(metric.metric);
     columns.push_back(median_column(metric.name, time ? Unit{"µs", 1e3} : Unit{metric.unit, 1},
-                                    time ? 3 : 1, metric.value));
+                                    time ? 3 : 1, metric.value, "not found by the sweep"));
   }
   return columns;
 }
@@ -59,6 +57,22 @@ std::string sweep_remarks(const FigureLines& lines) {
   return remarks;
 }
 
+std::string remark(const CurvePoint& point, const std::optional<double>& slo_ns) {
+  if (point.saturated) return "saturated";
+  return slo_ns && point.p99_ns && *point.p99_ns > *slo_ns ? "beyond the SLO" : "";
+}
+
+/// A line for each rate; those beyond the SLO and beyond saturation are said to be.
+std::string sweep_curve(const CaseSummary& summary, const TextStyle& style) {
+  Table table{.columns = {{"rate", "1/s"}, {"reached", "1/s"}, {"p50", "µs"}, {"p99", "µs"}, {}}};
+  table.columns.back().is_text = true;
+  for (const CurvePoint& point : curve_of(summary))
+    table.add_line({std::to_string(point.rate_per_s), fixed(point.reached_per_s, 0),
+                    known_text(point.p50_ns, 2, 1e3), known_text(point.p99_ns, 2, 1e3),
+                    remark(point, summary.repetitions.front()->sweep->slo_ns)});
+  return table.lines() == 0 ? "" : render(table, style);
+}
+
 /// Of each case, beneath its axes.
 std::string sweep_curves(const Group& group, const TextStyle& style) {
   std::string text;
@@ -94,11 +108,6 @@ struct Measured {
   }
 };
 
-std::string remark(const CurvePoint& point, const std::optional<double>& slo_ns) {
-  if (point.saturated) return "saturated";
-  return slo_ns && point.p99_ns && *point.p99_ns > *slo_ns ? "beyond the SLO" : "";
-}
-
 }  // namespace
 
 Figures sweep_figures() {
@@ -108,7 +117,8 @@ Figures sweep_figures() {
           .columns = always(columns_of_sweep()),
           .remark = sweep_remarks,
           .beneath = sweep_curves,
-          .csv = csv_of_metrics("sweep_", sweep_metrics())};
+          .csv = csv_of_metrics("sweep_", sweep_metrics()),
+          .csv_early = true};
 }
 
 std::vector<CurvePoint> curve_of(const CaseSummary& summary) {
@@ -119,16 +129,6 @@ std::vector<CurvePoint> curve_of(const CaseSummary& summary) {
   std::vector<CurvePoint> curve;
   for (const auto& [rate_per_s, measured] : by_rate) curve.push_back(measured.point(rate_per_s));
   return curve;
-}
-
-std::string sweep_curve(const CaseSummary& summary, const TextStyle& style) {
-  Table table{.columns = {{"rate", "1/s"}, {"reached", "1/s"}, {"p50", "µs"}, {"p99", "µs"}, {}}};
-  table.columns.back().is_text = true;
-  for (const CurvePoint& point : curve_of(summary))
-    table.add_line({std::to_string(point.rate_per_s), fixed(point.reached_per_s, 0),
-                    known_text(point.p50_ns, 2, 1e3), known_text(point.p99_ns, 2, 1e3),
-                    remark(point, summary.repetitions.front()->sweep->slo_ns)});
-  return table.lines() == 0 ? "" : render(table, style);
 }
 
 }  // namespace rdmameter

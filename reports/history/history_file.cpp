@@ -164,8 +164,7 @@ HistoryEntry history_entry(const ResultFile& file, const std::string& commit) {
     if (numbers.summary.repetitions.front()->interrupted) continue;  // and so are all of them
     HistoryCase history_case{numbers.name, numbers.summary.repetitions.size(), {}};
     for (const CaseNumber& value : numbers.values)
-      history_case.numbers[std::string(value.metric->key)] = {value.median,
-                                                              (value.max - value.min) / 2};
+      history_case.numbers[std::string(value.metric->key)] = {value.median, value.half_range()};
     entry.cases.push_back(std::move(history_case));
   }
   return entry;

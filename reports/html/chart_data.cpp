@@ -15,7 +15,7 @@
 #include "core/instrument/histogram.h"
 #include "core/result/json_numbers.h"
 #include "core/result/row_json.h"
-#include "reports/figures/sweep.h"
+#include "reports/figures/figures.h"
 #include "reports/html/topology_data.h"
 #include "reports/summary/facts.h"
 #include "reports/text/case_text.h"
@@ -181,20 +181,14 @@ Json sweep_load(const CaseSummary& summary, Json load) {
 }
 
 /// A rate of a list, all its repetitions together.
-Json rate_point(const CaseNumbers& numbers) {
-  const auto median_of = [&](std::string_view key) {
-    const CaseNumber* const found = numbers.find(key);
-    return found == nullptr ? std::nullopt : std::optional(found->median);
-  };
-  const CaseSummary& summary = numbers.summary;
-  const auto load_median = [&](Metric metric) {
-    return spread(summary, info_of(metric).value)->median;
-  };
+Json rate_point(const CaseSummary& summary) {
+  Json point = Json::array();
+  for (const Metric metric : {Metric::offered, Metric::reached, Metric::p50, Metric::p99})
+    point.push_back(number(median_of(summary, info_of(metric).value)));
   const auto saturated = std::ranges::count_if(
       summary.repetitions, [](const Row* row) { return load_saturated(*row->load); });
-  return {short_number(load_median(Metric::offered)), short_number(load_median(Metric::reached)),
-          number(median_of("p50_ns")), number(median_of("p99_ns")),
-          2 * static_cast<std::size_t>(saturated) >= summary.repetitions.size()};
+  point.push_back(2 * static_cast<std::size_t>(saturated) >= summary.repetitions.size());
+  return point;
 }
 
 /// What the cases of a curve have in common: test, transport and every axis but the rate.
@@ -358,7 +352,7 @@ Json load_data(const PageCases& page) {
         Json load = sweep_load(numbers->summary, {{"name", name}, {"file", file}});
         if (!load.at("points").empty()) loads.push_back(std::move(load));  // else nothing to draw
       } else if (all_have<&Row::load>(numbers->summary)) {
-        lists[{name, file}].push_back(rate_point(*numbers));
+        lists[{name, file}].push_back(rate_point(numbers->summary));
       }
     }
   for (auto& [key, points] : lists) {

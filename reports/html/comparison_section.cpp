@@ -27,11 +27,13 @@ struct Scale {
   }
 };
 
+using VerdictLines = std::span<const VerdictLine>;
+
 /// As wide as the widest interval needs, from 10 % to a factor of two.
-Scale scale_of(const Comparison& comparison) {
+Scale scale_of(VerdictLines lines) {
   double span = std::log(1.1);
-  for (const CaseComparison& one : comparison.cases)
-    for (const MetricEffect& told : one.effects)
+  for (const VerdictLine& line : lines)
+    for (const MetricEffect& told : line.members)
       if (told.effect.problem.empty())
         span = std::max({span, std::abs(std::log(told.effect.interval.low)),
                          std::abs(std::log(told.effect.interval.high))});
@@ -52,28 +54,27 @@ std::string drawing(const Effect& effect, const Scale& scale) {
 }
 
 /// @param caption  of the table
-std::string cases_table(const PageCases& page, const Comparison& comparison,
-                        std::span<const CaseComparison> cases, const char* caption) {
+std::string cases_table(const PageCases& page, VerdictLines lines, const Scale& scale,
+                        const char* caption) {
   std::map<std::string_view, const PageCase*> known;
   for (const PageCase& one : page.cases) known.emplace(one.name, &one);
   const bool files = page.labels.size() == 2;  // else the two sides of one measuring run
   Table table{text_columns({"verdict", "case", "quantity", files ? page.labels[0] : "a",
                             files ? page.labels[1] : "b", "change", "95 % interval", "note"})};
   for (const std::size_t number : {3U, 4U, 5U}) table.columns[number].is_text = false;
-  const Scale scale = scale_of(comparison);
-  for (const CaseComparison& one : cases) {
-    for (std::size_t i = 0; i < std::max<std::size_t>(one.effects.size(), 1); ++i) {
-      const MetricEffect* told = i < one.effects.size() ? &one.effects[i] : nullptr;
-      const std::string_view verdict = name_of(told == nullptr ? one.verdict : told->verdict).text;
-      const auto found = known.find(one.name);
+  for (const VerdictLine& line : lines) {
+    for (std::size_t i = 0; i < std::max<std::size_t>(line.members.size(), 1); ++i) {
+      const MetricEffect* told = i < line.members.size() ? &line.members[i] : nullptr;
+      const std::string_view verdict = name_of(told == nullptr ? line.verdict : told->verdict).text;
+      const auto found = known.find(line.name);
       std::vector<Table::Cell> cells = effect_cells(told);
       if (told != nullptr && told->effect.problem.empty())
         cells.back() = Table::Cell::markup(drawing(told->effect, scale));
       cells.insert(cells.begin(),
                    {Table::Cell::marked(verdict, verdict),
-                    found == known.end() ? Table::Cell(shorten_name(one.name, page.common))
+                    found == known.end() ? Table::Cell(shorten_name(line.name, page.common))
                                          : Table::Cell::markup(case_link(*found->second))});
-      cells.emplace_back(i == 0 ? one.note : "");
+      cells.emplace_back(i == 0 ? line.note : "");
       table.add_line(std::move(cells));
     }
   }
@@ -83,14 +84,15 @@ std::string cases_table(const PageCases& page, const Comparison& comparison,
 /// The first open, the others folded away, since a browser takes seconds to lay out thousands of
 /// lines that nobody has asked for.
 std::string cases_tables(const PageCases& page, const Comparison& comparison) {
-  const std::span<const CaseComparison> all(comparison.cases.data(),
-                                            std::min(comparison.cases.size(), kMaxCasesCompared));
-  const auto first = all.first(std::min(all.size(), kOpenCases));
-  const auto others = all.subspan(first.size());
-  std::string html = cases_table(page, comparison, first, "Cases, the worst first");
+  const std::vector<VerdictLine> all = verdict_table(comparison, VerdictLine::Kind::judged);
+  const Scale scale = scale_of(all);
+  const auto told = VerdictLines(all).first(std::min(all.size(), kMaxCasesCompared));
+  const auto first = told.first(std::min(told.size(), kOpenCases));
+  const auto others = told.subspan(first.size());
+  std::string html = cases_table(page, first, scale, "Cases, the worst first");
   if (!others.empty())
     html += fmt::format("<details><summary>The other {} cases</summary>\n{}</details>\n",
-                        others.size(), cases_table(page, comparison, others, "The other cases"));
+                        others.size(), cases_table(page, others, scale, "The other cases"));
   return html;
 }
 

@@ -41,7 +41,7 @@ std::string html_cell(const Table& table, const Table::Cell& cell, bool is_text)
 std::string html_table(const Table& table, std::string caption) {
   if (table.lines() == 0) return "";
   if (caption.empty()) caption = table.title;
-  caption.front() = upper_case(caption.substr(0, 1)).front();
+  if (!caption.empty()) caption.front() = upper_case(caption.substr(0, 1)).front();
   std::string heads, lines;
   for (const Table::Column& column : table.columns)
     heads += fmt::format("<th class={} scope=col>{}{}", column.is_text ? "text" : "number",

@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "reports/figures/ablation.h"
-#include "reports/figures/background.h"
 #include "reports/figures/figures.h"
 #include "reports/html/html_table.h"
 #include "reports/html/page_cases.h"
@@ -35,19 +34,22 @@ std::string html_of(const PageCases& page, Table table, const std::string& capti
 /// A line for each case, or part of one, of each result.
 std::string figure_numbers(const Figures& kind, const PageCases& page, PageCaseSpan cases) {
   Table table{.columns = text_columns({"case", "result"}), .note_sign = "±"};
+  std::vector<FigureCases> of_file(page.files.size());
+  each_case(page, cases, [&](const PageCase&, std::size_t i, const CaseSummary& summary) {
+    of_file[i].push_back(&summary);
+  });
   FigureLines lines;
   each_case(page, cases, [&](const PageCase& one, std::size_t i, const CaseSummary& summary) {
-    if (!kind.has(summary)) return;
-    for (const FigureLine& line : lines_of(kind, summary)) {
+    for (const FigureLine& line : lines_of(kind, summary, of_file[i])) {
       table.add_line({Table::Cell::markup(case_link(one)), page.labels[i]});
       lines.push_back(line);
     }
   });
   if (lines.empty()) return "";
   const std::size_t keys = table.columns.size();
-  add_figures(table, kind, lines, FigurePlace::page);
+  const std::string dashes = add_figures(table, kind, lines, FigurePlace::page);
   const std::string remark = kind.remark && kind.remark_on_page ? kind.remark(lines) : "";
-  const std::string note = note_html(remark);
+  const std::string note = note_html(remark) + note_html(dashes);
   if (table.columns.size() == keys) return note;  // no number at all
   if (kind.parts == nullptr) {
     Table::Column& repetitions = table.columns.emplace_back(Table::Column{"repetitions"});
@@ -93,27 +95,6 @@ std::string until_numbers(const PageCases& page, PageCaseSpan cases) {
   return html_of(page, std::move(table), "Repeated until medians are known");
 }
 
-/// Of each result by itself: what its backgrounds have done to its cases.
-std::string background_numbers(const PageCases& page, PageCaseSpan cases) {
-  Table table{.columns = text_columns({"case", "result"})};
-  std::vector<std::vector<const CaseSummary*>> of_file(page.files.size());
-  each_case(page, cases, [&](const PageCase&, std::size_t i, const CaseSummary& summary) {
-    of_file[i].push_back(&summary);
-  });
-  std::vector<BackgroundEffect> effects;
-  for (std::size_t i = 0; i < page.files.size(); ++i)
-    for (const BackgroundEffect& effect : background_effects(of_file[i])) {
-      const auto is_its = [&](const PageCase& one) {
-        return one.of_file[i] && &one.of_file[i]->summary == effect.loaded;
-      };
-      table.add_line(
-          {Table::Cell::markup(case_link(*std::ranges::find_if(cases, is_its))), page.labels[i]});
-      effects.push_back(effect);
-    }
-  add_background(table, effects);
-  return html_of(page, std::move(table), "Beside other traffic: ratios to the case alone");
-}
-
 /// Of run --ablate, of each result by itself.
 std::string ablation_numbers(const PageCases& page) {
   std::string html;
@@ -140,16 +121,12 @@ Section numbers_section(const PageCases& page) {
     html += figure_numbers(bandwidth_figures(), page, cases) + latency_numbers(page, cases);
     for (const Figures& each : figures())
       if (each.on_page) html += figure_numbers(each, page, cases);
-    html += stall_numbers(page, cases) + background_numbers(page, cases) +
-            until_numbers(page, cases) + "</section>\n";
+    html += stall_numbers(page, cases) + until_numbers(page, cases) + "</section>\n";
     begin = end;
   }
   html += ablation_numbers(page);
   if (!html.empty())
-    html =
-        "<p class=note>Medians over the repetitions, with half their range (±). –: too few "
-        "samples.</p>\n" +
-        html;
+    html = "<p class=note>Medians over the repetitions, with half their range (±).</p>\n" + html;
   return {"numbers", "Numbers", html};
 }
 

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <utility>
 #include <vector>
@@ -19,7 +20,6 @@ namespace rdmameter {
 namespace {
 
 using Json = nlohmann::ordered_json;
-using Lines = std::vector<std::pair<std::string, std::string>>;
 
 std::vector<std::string> tests_of(const PageCases& page) {
   std::vector<std::string> tests;
@@ -89,9 +89,9 @@ std::string measured_text(const PageCases& page) {
   return text + "; " + count_text(rows, "repetition");
 }
 
-Lines result_lines(const ResultFile& file) {
+Facts result_lines(const ResultFile& file) {
   const Json& ours = file.context.at("rdmameter");
-  Lines lines = end_facts(ours);
+  Facts lines = end_facts(ours);
   lines.emplace_back("settings", settings_text(file));
   const std::string date = text_at(file.context, "date");
   lines.emplace_back("when",
@@ -100,7 +100,7 @@ Lines result_lines(const ResultFile& file) {
   return lines;
 }
 
-std::string facts_html(const Lines& lines) {
+std::string facts_html(const Facts& lines) {
   std::string html = "<dl class=facts>\n";
   for (const auto& [name, text] : lines)
     html += fmt::format("<dt>{}<dd>{}\n", markup_text(name), markup_text(text));
@@ -208,24 +208,16 @@ std::string page_title(const PageCases& page) {
 Section subject_section(const PageCases& page) {
   constexpr std::size_t kMaxFiles = 4;  // the environment has them all
   if (page.cases.empty()) return {"subject", "Subject", ""};
-  Lines lines{{"measured", measured_text(page)}};
+  Facts lines{{"measured", measured_text(page)}};
   if (!page.common.empty())
     lines.emplace_back("all cases", fmt::format("{}", fmt::join(page.common, ", ")));
-  std::vector<Lines> of_file;
+  std::vector<Facts> of_file;
   for (const ResultFile& file : page.files.first(std::min(page.files.size(), kMaxFiles)))
     of_file.push_back(result_lines(file));
-  // What all results say alike is told once.
-  for (const auto& line : of_file.front()) {
-    const bool by_all = std::ranges::all_of(of_file, [&line](const Lines& other) {
-      return std::ranges::find(other, line) != other.end();
-    });
-    if (by_all) lines.push_back(line);
-  }
-  if (page.files.size() > 1)
-    for (std::size_t i = 0; i < of_file.size(); ++i)
-      for (const auto& line : of_file[i])
-        if (std::ranges::find(lines, line) == lines.end())
-          lines.emplace_back(page.labels[i] + ": " + line.first, line.second);
+  std::ranges::move(take_common(of_file), std::back_inserter(lines));
+  for (std::size_t i = 0; i < of_file.size(); ++i)
+    for (const auto& [name, text] : of_file[i])
+      lines.emplace_back(page.labels[i] + ": " + name, text);
   if (page.files.size() > kMaxFiles)
     lines.emplace_back("results", fmt::format("and {} more", page.files.size() - kMaxFiles));
   return {"subject", "Subject", facts_html(lines)};

@@ -97,7 +97,7 @@ std::string spread_tile(const PageCases& page) {
       const MetricInfo* watched = watched_metric(*numbers->summary.repetitions.front());
       const CaseNumber* value = watched == nullptr ? nullptr : numbers->find(watched->key);
       if (value == nullptr || !(value->median > 0)) continue;
-      const double own = (value->max - value->min) / 2 / value->median;
+      const double own = value->half_range() / value->median;
       if (widest.number == nullptr || own > share) {
         widest = {value, &one, i};
         share = own;

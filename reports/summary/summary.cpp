@@ -74,17 +74,6 @@ std::optional<Json> value_in_all(const Group& group, const std::string& key) {
   return common;
 }
 
-std::optional<CaseNumber> over_repetitions(const MetricInfo& metric, const CaseSummary& summary) {
-  std::vector<double> values;
-  for (const Row* row : summary.repetitions) {
-    const auto value = metric.value(*row);
-    if (!value) return std::nullopt;
-    values.push_back(*value);
-  }
-  const auto [min, max] = std::ranges::minmax(values);
-  return CaseNumber{&metric, median(std::move(values)), min, max};
-}
-
 }  // namespace
 
 Group join(std::span<const Group* const> groups) {
@@ -149,7 +138,7 @@ std::optional<Spread> spread(const CaseSummary& summary,
     values.push_back(*value);
   }
   const auto [min, max] = std::ranges::minmax(values);
-  return Spread{median(values), (max - min) / 2};
+  return Spread{median(std::move(values)), min, max};
 }
 
 std::optional<double> median_of(const CaseSummary& summary,
@@ -188,8 +177,8 @@ std::vector<CaseNumbers> case_numbers(std::span<const Row> rows) {
       if (const int times = ++taken[result.name]; times > 1)
         result.name += fmt::format(" ({})", times);
       for (const MetricInfo& metric : exported_metrics())
-        if (const auto value = over_repetitions(metric, result.summary))
-          result.values.push_back(*value);
+        if (const auto found = spread(result.summary, metric.value))
+          result.values.push_back({*found, &metric});
       cases.push_back(std::move(result));
     }
   return cases;

@@ -50,8 +50,8 @@ Group join(std::span<const Group* const> groups);
 
 /// One number over the repetitions of a case.
 struct Spread {
-  double median = 0;
-  double half_range = 0;  ///< half of largest - smallest
+  double median = 0, min = 0, max = 0;
+  double half_range() const { return (max - min) / 2; }
 };
 
 /// @return nothing where any repetition has no such number
@@ -71,10 +71,9 @@ std::string latency_kind(const LatencyData& latency);
 
 inline constexpr double kNsPerSecond = 1e9;
 
-/// One metric over the repetitions of a case.
-struct CaseNumber {
-  const MetricInfo* metric;
-  double median, min, max;  ///< in the metric's unit
+/// One metric over the repetitions of a case, in the metric's unit.
+struct CaseNumber : Spread {
+  const MetricInfo* metric = nullptr;
 };
 
 /// What a case's repetitions came to. Borrows the rows.

@@ -13,7 +13,6 @@ namespace rdmameter {
 namespace {
 
 using Json = nlohmann::ordered_json;
-using Facts = std::vector<std::pair<std::string, std::string>>;
 
 constexpr std::size_t kMaxFacts = 48;  ///< of one end; the file has them all
 
@@ -98,21 +97,6 @@ std::string joined_short(const Facts& facts) {
   return text;
 }
 
-/// Takes out of all what all say alike.
-Facts take_common(std::vector<Facts>& all) {
-  Facts common;
-  for (const auto& fact : all.front())
-    if (std::all_of(all.begin(), all.end(), [&fact](const Facts& facts) {
-          return std::find(facts.begin(), facts.end(), fact) != facts.end();
-        }))
-      common.push_back(fact);
-  for (Facts& facts : all)
-    std::erase_if(facts, [&common](const auto& fact) {
-      return std::find(common.begin(), common.end(), fact) != common.end();
-    });
-  return common;
-}
-
 /// What the ends have in common, then each. One end alone has nothing in common with others.
 Facts told_ends(const std::vector<EnvironmentEnd>& ends, bool all) {
   constexpr std::size_t kMaxEnds = 16;
@@ -148,6 +132,20 @@ std::string ranks_text(const std::vector<std::string>& ranks) {
 }
 
 }  // namespace
+
+Facts take_common(std::vector<Facts>& all) {
+  Facts common;
+  for (const auto& fact : all.front())
+    if (std::all_of(all.begin(), all.end(), [&fact](const Facts& facts) {
+          return std::find(facts.begin(), facts.end(), fact) != facts.end();
+        }))
+      common.push_back(fact);
+  for (Facts& facts : all)
+    std::erase_if(facts, [&common](const auto& fact) {
+      return std::find(common.begin(), common.end(), fact) != common.end();
+    });
+  return common;
+}
 
 Facts flatten(const Json& object) {
   Facts facts;

@@ -17,10 +17,15 @@ namespace rdmameter {
 /// @param all  every fact of an end, not only who it is, its device, link and machine
 std::string describe_context(const ResultFile& file, bool all, const TextStyle& style);
 
+using Facts = std::vector<std::pair<std::string, std::string>>;  ///< names and values
+
 /// What describe_context() has of the ends: "both ends" and what they have in common, then
 /// "initiator" and so on, each with what is its own. Empty values are left out.
 /// @param ours  `context.rdmameter` of a result
-std::vector<std::pair<std::string, std::string>> end_facts(const nlohmann::ordered_json& ours);
+Facts end_facts(const nlohmann::ordered_json& ours);
+
+/// Takes out of all what all say alike. @param all  not empty
+Facts take_common(std::vector<Facts>& all);
 
 /// "mlx5_0/1: Ethernet, 100.0 Gb/s, MTU 4096 B, GID 3 roce_v2 ::ffff:192.0.2.1, NUMA node 0"
 /// @param device  of an end's environment; what it does not say is left out
@@ -32,7 +37,7 @@ std::string labelled(std::string_view label, const std::string& value, const Tex
 
 /// "name 7" of every scalar in an object, the way to it before it: {"a": {"b_ns": 7}} is "a b_ns
 /// 7". Null, empty text and arrays stay out.
-std::vector<std::pair<std::string, std::string>> flatten(const nlohmann::ordered_json& object);
+Facts flatten(const nlohmann::ordered_json& object);
 
 // ---- Who took part in a measurement, and in what environment.
 

@@ -168,8 +168,8 @@ std::string draw_histogram(const HistogramData& data, double divisor, const Text
     text += bars(samples_by_column(data, axis), kMargin) + time_axis(axis, unit, divisor, kMargin) +
             marks(data, axis, unit, divisor, kMargin, decimals);
   }
-  text += fmt::format("  {} sample{}, min {}, mean {}, max {} {}\n", data.count,
-                      data.count == 1 ? "" : "s", fixed(summary.min / unit.size, decimals),
+  text += fmt::format("  {}, min {}, mean {}, max {} {}\n", count_text(data.count, "sample"),
+                      fixed(summary.min / unit.size, decimals),
                       fixed(summary.mean / unit.size, decimals),
                       fixed(summary.max / unit.size, decimals), unit.name);
   if (data.overflow > 0)

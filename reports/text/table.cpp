@@ -211,4 +211,11 @@ std::vector<std::string> markdown_lines(const Table& table) {
   return lines;
 }
 
+bool any_noted(const Table& table) {
+  return std::ranges::any_of(table.columns, [](const Table::Column& column) {
+    return std::ranges::any_of(column.cells,
+                               [](const Table::Cell& cell) { return !cell.note.empty(); });
+  });
+}
+
 }  // namespace rdmameter

@@ -86,4 +86,7 @@ std::string titled(const Table& table, const TextStyle& style, std::string_view 
 /// The head, then a text for each line, all ending in '\n'.
 std::vector<std::string> markdown_lines(const Table& table);
 
+/// Has any cell a note?
+bool any_noted(const Table& table);
+
 }  // namespace rdmameter

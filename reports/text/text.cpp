@@ -222,6 +222,14 @@ std::vector<std::string> common_parts(std::span<const std::string> names) {
   return common;
 }
 
+std::string first_names(std::span<const std::string> names, std::size_t most) {
+  std::string text;
+  for (const std::string& name : names.first(std::min(names.size(), most)))
+    text += (text.empty() ? "" : ", ") + printable(name);
+  if (names.size() > most) text += fmt::format(" and {} more", names.size() - most);
+  return text;
+}
+
 std::string shorten_name(const std::string& name, std::span<const std::string> parts) {
   std::vector<std::string> own = name_parts(name);
   std::erase_if(own, [&](const std::string& part) { return std::ranges::count(parts, part) > 0; });

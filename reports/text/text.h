@@ -71,6 +71,9 @@ std::string dim(std::string_view text, const TextStyle& style);
 /// single name: none, as nothing stands beside it.
 std::vector<std::string> common_parts(std::span<const std::string> names);
 
+/// So many of the first ones, printable, and how many more there are.
+std::string first_names(std::span<const std::string> names, std::size_t most);
+
 /// The name without these parts.
 std::string shorten_name(const std::string& name, std::span<const std::string> parts);
 

@@ -108,13 +108,6 @@ std::vector<Table::Cell> prediction_cells(const TopologyModel& model, const Mode
   return cells;
 }
 
-bool any_noted(const Table& table) {
-  return std::ranges::any_of(table.columns, [](const Table::Column& column) {
-    return std::ranges::any_of(column.cells,
-                               [](const Table::Cell& cell) { return !cell.note.empty(); });
-  });
-}
-
 std::string predictions(const TopologyModel& model, const std::vector<std::uint64_t>& ranks,
                         const TextStyle& style) {
   std::string unknown;

@@ -4,7 +4,6 @@
 
 #include "core/base/error.h"
 #include "reports/export/format.h"
-#include "reports/export/hdr_histogram.h"
 #include "reports/summary/facts.h"
 #include "reports/summary/summary.h"
 #include "tests/reports/samples.h"

@@ -17,6 +17,7 @@
 #include "core/result/row_json.h"
 #include "core/test_case/test_case.h"
 #include "reports/export/csv.h"
+#include "reports/figures/figures.h"
 #include "reports/summary/line_rate.h"
 #include "reports/summary/summary.h"
 #include "reports/text/histogram_text.h"
@@ -347,6 +348,34 @@ TEST(Show, TooFewSamplesIsExplainedOnce) {
   const std::size_t first = text.find("too few samples");
   ASSERT_NE(first, text.npos) << text;
   EXPECT_EQ(text.find("too few samples", first + 1), text.npos) << text;
+}
+
+TEST(Show, ANumberThatAnOlderResultDoesNotHaveIsNoQuestionOfSamples) {
+  const std::vector<Row> rows = {latency_row("rc", 2, 0, 1), latency_row("rc", 64, 0, 1)};
+  const auto known = [](const Row& row) {
+    return row.case_object.at("size_bytes") == 64 ? std::optional(7.0) : std::nullopt;
+  };
+  const auto told = [&](std::string_view missing) {
+    const Figures kind{.has = all_have<&Row::latency>,
+                       .by_axes = true,
+                       .columns = always({median_column("retries", {"", 1}, 0, known, missing)})};
+    return figures_text(kind, group_rows(rows).front(), kPlain);
+  };
+  EXPECT_THAT(told(""), HasSubstr("–: retries is not in the result."));
+  EXPECT_THAT(told(kTooFewSamples), HasSubstr("–: too few samples."));
+}
+
+TEST(Show, MediansOfAKindByCaseHaveTheirRangeBeneathAsThoseByAxes) {
+  const std::vector<Row> rows = {latency_row("rc", 2, 0, 2), latency_row("rc", 2, 1, 2)};
+  const Figures kind{.has = all_have<&Row::latency>,
+                     .columns = always({median_column("place", {"", 1}, 1, [](const Row& row) {
+                       return std::optional(1.0 + static_cast<double>(row.repetition));
+                     })})};
+  EXPECT_EQ(figures_text(kind, group_rows(rows).front(), kPlain),
+            "  case         place\n"
+            "  send_lat rc    1.5\n"
+            "  ±              0.5\n"
+            "  Medians of 2 repetitions; ± is half their range.\n");
 }
 
 TEST(Table, ALongOneLeavesOutWhatItCanWhereItIsTooWide) {

@@ -176,6 +176,11 @@ def main():
          reaching(files, r"(core|topologies)/", r"CLI/|benchmark/")),
         ("the measured path reaches nothing that allocates, locks or formats",
          reaching(files, MEASURED, BARRED)),
+        ("rows of a file are read by their lists of fields: nothing else asks the parser of their text",
+         reaching(files, r"(?!core/result/|tests/)", r"core/result/(row_parser|plain_json|json_parts)\.h$")),
+        ("what shows a comparison reads its verdict table, not its cases",
+         [line for line in writing(files, root, r"\bCaseComparison\b")
+          if line.startswith(("reports/compare/ci_text", "reports/html/", "bench/options/"))]),
         ("stderr is written to by tell() alone",
          writing(files, root, r"[(,]\s*stderr\b|std::(cerr|clog)|\bperror\(")),
         ("stdout is written to by print() alone",

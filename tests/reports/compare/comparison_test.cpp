@@ -859,7 +859,7 @@ TEST(Merge, KeepsRunsApartAndLosesNothing) {
   write_run(scratch.path("2.json"), "2024-01-02", 2);
   write_run(scratch.path("3.json"), "2024-01-03", 2);
   const auto merge = [&](const std::string& to, const std::vector<std::string>& from) {
-    const MergedResult merged_result = merge_results(from, "rdmameter merge", false);
+    const ResultFile merged_result = merge_results(from, "rdmameter merge", false);
     ResultWriter writer(scratch.path(to), merged_result.context);
     for (const Row& row : merged_result.rows) writer.append(row);
   };
@@ -915,7 +915,7 @@ TEST(Merge, ThatIsAllowedToMixEnvironmentsLeavesItsTrace) {
   ResultWriter(scratch.path("1.json"), context).finish();
   context["rdmameter"]["initiator"]["kernel"] = "7.0";
   ResultWriter(scratch.path("2.json"), context).finish();
-  const MergedResult merged =
+  const ResultFile merged =
       merge_results({scratch.path("1.json"), scratch.path("2.json")}, "", true);
   const auto& trace = merged.context["rdmameter"]["environment_changes"];
   ASSERT_EQ(trace.size(), 1U);
