@@ -124,12 +124,11 @@ class Use(Check):
         here = os.path.dirname(os.path.abspath(__file__))
         with open(os.path.join(here, "../../docs/examples/slurm-prolog"), encoding="utf-8") as file:
             prologue = file.read().replace("/usr/bin/rdmameter", rdmameter.program).replace("--loopback --device all", " ".join(("--loopback", *BETWEEN)))
-        stubs = "logger() { :; }\nscontrol() { echo scontrol \"$@\"; }\n"
-        for rate, status, said in (("3.8G", 0, ""), ("3G", 1, "scontrol update nodename=n7 state=drain reason=rdmameter: degraded: soft0: ")):
-            more = {"RDMAMETER_DEVICE_PORTS": LINKS, "RDMAMETER_DEVICE_WIRE": f"rate={rate}", "SLURMD_NODENAME": "n7"}
-            done = subprocess.run(["bash", "-c", stubs + prologue], check=False, capture_output=True, text=True, env=rdmameter.environment() | more)
+        for rate, status, said in (("3.8G", 0, "-t rdmameter -- well "), ("3G", 1, "-t rdmameter -- degraded: soft0: write: ")):
+            more = {"RDMAMETER_DEVICE_PORTS": LINKS, "RDMAMETER_DEVICE_WIRE": f"rate={rate}"}
+            done = subprocess.run(["bash", "-c", "logger() { echo \"$@\"; }\n" + prologue], check=False, capture_output=True, text=True, env=rdmameter.environment() | more)
             self.assertEqual(done.returncode, status, done)
-            self.assertTrue(done.stdout.startswith(said) and bool(said) == bool(done.stdout), done.stdout)
+            self.assertTrue(done.stdout.startswith(said), done.stdout)
 
     @rdmameter.on(rdmameter.SOFTWARE)
     def test_the_result_is_one_that_all_commands_read(self):

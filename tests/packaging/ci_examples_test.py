@@ -379,7 +379,7 @@ class Texts(Examples):
             self.assertEqual(done.stdout, "", name)
 
     def test_nothing_of_this_repository_is_needed_by_the_examples(self):
-        for name in ("github-workflow.yml", "gitlab-ci.yml", "Jenkinsfile"):
+        for name in ("github-workflow.yml", "gitlab-ci.yml", "Jenkinsfile", "kubernetes-check.yml", "slurm-prolog"):
             self.assertNotRegex(source(f"docs/examples/{name}"), r"(^|[ /])(tools|bench|build|tests)/", name)
 
     def test_page_has_every_input_with_its_default_and_quotes_the_examples(self):
@@ -388,7 +388,7 @@ class Texts(Examples):
         self.assertEqual(rows, {name: "required" if "required" in each else f"`{each['default']}`" if each["default"] else "none"
                                 for name, each in inputs.items()})
         examples = ["".join(line.strip() + "\n" for line in source(f"docs/examples/{name}").splitlines())
-                    for name in ("github-workflow.yml", "gitlab-ci.yml", "Jenkinsfile")]
+                    for name in ("github-workflow.yml", "gitlab-ci.yml", "Jenkinsfile", "kubernetes-check.yml")]
         quoted = re.findall(r"```(?:yaml|groovy)\n(.*?)```", page, re.S)
         self.assertTrue(quoted)
         for text in quoted:
