@@ -12,7 +12,6 @@
 
 namespace rdmameter {
 
-inline constexpr const char* kAllDevices = "all";
 
 struct CheckRequest {
   RunHost host;
