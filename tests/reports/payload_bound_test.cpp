@@ -74,6 +74,22 @@ TEST(PayloadBound, IsNotedForBothEnds) {
   EXPECT_TRUE(row.extra.at("bound_gbps").at("responder").is_null());
 }
 
+TEST(PayloadBound, OfSeveralDevicesIsTheLesserOfEachPair) {
+  ordered_json context = context_of(device("mlx5_0", 100), device("mlx5_2", 100));
+  ordered_json& ends = context["rdmameter"];
+  ends["initiator"]["devices"] = {device("mlx5_0", 100), device("mlx5_1", 100)};
+  ends["responder"]["devices"] = {device("mlx5_2", 25), device("mlx5_4", 100)};
+  Row row = per_device_row();
+  row.case_object["mtu_bytes"] = 4096;
+  row.case_object["size_bytes"] = 4096;
+  row.per_device[0].bound_gbps.reset();
+  row.case_object["bidirectional"] = true;
+  PayloadBounds{context}.note(row);
+  EXPECT_DOUBLE_EQ(*row.per_device[0].bound_gbps, 2 * 25.0 * 4096 / (4096 + 82));
+  EXPECT_FALSE(row.per_device[1].bound_gbps);  // the context has no mlx5_3
+  EXPECT_FALSE(row.extra.is_object() && row.extra.contains("bound_gbps"));
+}
+
 TEST(PayloadBound, IsNotTheSlotsWhereThePayloadStaysInTheDevice) {
   ordered_json slow = device("dev0", 100);
   slow["pcie_speed"] = "5.0 GT/s PCIe";
