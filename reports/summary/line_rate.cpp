@@ -162,25 +162,35 @@ PayloadBounds::PayloadBounds(const Json& context)
   }
 }
 
+namespace {
+
+/// Those that hold for the memory of a row.
+/// @param end  0: the initiator's
+PayloadLimits limits_of(PayloadLimits limits, const Row& row, std::size_t end) {
+  constexpr std::array kMemoryKeys{"memory", "peer_memory"};
+  if (fact_at(row.case_object, kMemoryKeys[end]) == "device") limits.slot_gbps.reset();
+  return limits;
+}
+
+}  // namespace
+
 /// The lesser of both ends' bounds; nothing where that of one is not known.
 void PayloadBounds::note_devices(Row& row, double payload_bytes) const {
-  const auto bound_of = [&](const End& end, const std::string& name) -> std::optional<double> {
-    for (const Json& device : end.devices)
+  const auto bound_of = [&](std::size_t end, const std::string& name) -> std::optional<double> {
+    for (const Json& device : ends_[end].devices)
       if (fact_at(device, "name") == name)
-        return payload_bound_gbps(payload_limits(device), payload_bytes);
+        return payload_bound_gbps(limits_of(payload_limits(device), row, end), payload_bytes);
     return std::nullopt;
   };
   const int directions = fact_at(row.case_object, "bidirectional") == true ? 2 : 1;
   for (DeviceData& each : row.per_device) {
-    const auto mine = bound_of(ends_[0], each.device),
-               theirs = bound_of(ends_[1], each.peer_device);
+    const auto mine = bound_of(0, each.device), theirs = bound_of(1, each.peer_device);
     if (mine && theirs) each.bound_gbps = directions * std::min(*mine, *theirs);
   }
 }
 
 void PayloadBounds::note(Row& row) const {
   constexpr std::array kDeviceKeys{"device", "peer_device"}, kPortKeys{"port_num", "peer_port_num"};
-  constexpr std::array kMemoryKeys{"memory", "peer_memory"};
   const auto payload = packet_payload_bytes(row.case_object);
   if (!linked_ || !payload) return;
   if (!row.per_device.empty()) return note_devices(row, *payload);
@@ -191,9 +201,7 @@ void PayloadBounds::note(Row& row) const {
     if (fact_at(row.case_object, kDeviceKeys[end]) != fact_at(device, "name") ||
         fact_at(row.case_object, kPortKeys[end]) != fact_at(device, "port_num"))
       return;
-    PayloadLimits limits = ends_[end].limits;
-    if (fact_at(row.case_object, kMemoryKeys[end]) == "device") limits.slot_gbps.reset();
-    const auto bound = payload_bound_gbps(limits, *payload);
+    const auto bound = payload_bound_gbps(limits_of(ends_[end].limits, row, end), *payload);
     bounds[kBoundEnds[end]] = bound ? Json(*bound) : Json();
   }
   row.extra["bound_gbps"] = std::move(bounds);

@@ -60,6 +60,8 @@ class Devices(rdmameter.Test):
                 shares = self.assert_shares(row, ["soft0", "soft1"], 1)  # a port sends what both pairs send from it
                 self.assertEqual([share["peer_device"] for share in shares], ["soft1", "soft0"])
                 self.assertEqual(len(row["per_thread"]), 4)
+                for share in shares:
+                    self.assertAlmostEqual(share["bound_percent"], 100 * share["gbps"] / share["bound_gbps"])
 
     def test_a_load_is_shared_among_them(self):
         self.wire("latency=10us", 2)

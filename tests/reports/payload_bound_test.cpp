@@ -76,6 +76,7 @@ TEST(PayloadBound, IsNotedForBothEnds) {
   EXPECT_TRUE(row.extra.at("bound_gbps").at("responder").is_null());
 }
 
+<<<<<<< HEAD
 TEST(PayloadBound, AndTheLineHaveTheShareThatARowHasReached) {
   const PayloadBounds bounds{context_of(device("dev0", 100), device("dev1", 25))};
   Row row = row_of(4096);
@@ -95,6 +96,22 @@ TEST(PayloadBound, AndTheLineHaveTheShareThatARowHasReached) {
   row = row_of(4096);
   PayloadBounds{context_of(silent, other)}.note(row);
   EXPECT_FALSE(row.extra.contains("line_gbps"));
+=======
+TEST(PayloadBound, OfSeveralDevicesIsTheLesserOfEachPair) {
+  ordered_json context = context_of(device("mlx5_0", 100), device("mlx5_2", 100));
+  ordered_json& ends = context["rdmameter"];
+  ends["initiator"]["devices"] = {device("mlx5_0", 100), device("mlx5_1", 100)};
+  ends["responder"]["devices"] = {device("mlx5_2", 25), device("mlx5_4", 100)};
+  Row row = per_device_row();
+  row.case_object["mtu_bytes"] = 4096;
+  row.case_object["size_bytes"] = 4096;
+  row.per_device[0].bound_gbps.reset();
+  row.case_object["bidirectional"] = true;
+  PayloadBounds{context}.note(row);
+  EXPECT_DOUBLE_EQ(*row.per_device[0].bound_gbps, 2 * 25.0 * 4096 / (4096 + 82));
+  EXPECT_FALSE(row.per_device[1].bound_gbps);  // the context has no mlx5_3
+  EXPECT_FALSE(row.extra.is_object() && row.extra.contains("bound_gbps"));
+>>>>>>> 8affeeb48ddec8f96b4fb9dc0b9b4b1c0b2a40d8
 }
 
 TEST(PayloadBound, IsNotTheSlotsWhereThePayloadStaysInTheDevice) {
