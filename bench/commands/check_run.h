@@ -12,7 +12,6 @@
 
 namespace rdmameter {
 
-
 struct CheckRequest {
   RunHost host;
   std::vector<std::string> devices;  ///< none: the ends choose one; kAllDevices alone: all

@@ -76,7 +76,6 @@ TEST(PayloadBound, IsNotedForBothEnds) {
   EXPECT_TRUE(row.extra.at("bound_gbps").at("responder").is_null());
 }
 
-<<<<<<< HEAD
 TEST(PayloadBound, AndTheLineHaveTheShareThatARowHasReached) {
   const PayloadBounds bounds{context_of(device("dev0", 100), device("dev1", 25))};
   Row row = row_of(4096);
@@ -96,7 +95,8 @@ TEST(PayloadBound, AndTheLineHaveTheShareThatARowHasReached) {
   row = row_of(4096);
   PayloadBounds{context_of(silent, other)}.note(row);
   EXPECT_FALSE(row.extra.contains("line_gbps"));
-=======
+}
+
 TEST(PayloadBound, OfSeveralDevicesIsTheLesserOfEachPair) {
   ordered_json context = context_of(device("mlx5_0", 100), device("mlx5_2", 100));
   ordered_json& ends = context["rdmameter"];
@@ -111,7 +111,6 @@ TEST(PayloadBound, OfSeveralDevicesIsTheLesserOfEachPair) {
   EXPECT_DOUBLE_EQ(*row.per_device[0].bound_gbps, 2 * 25.0 * 4096 / (4096 + 82));
   EXPECT_FALSE(row.per_device[1].bound_gbps);  // the context has no mlx5_3
   EXPECT_FALSE(row.extra.is_object() && row.extra.contains("bound_gbps"));
->>>>>>> 8affeeb48ddec8f96b4fb9dc0b9b4b1c0b2a40d8
 }
 
 TEST(PayloadBound, IsNotTheSlotsWhereThePayloadStaysInTheDevice) {

@@ -126,10 +126,11 @@ TEST(CmRequestBytes, AreNoneOfOursWhereTheyAreTooFew) {
 }
 
 TEST(CmEventText, NamesEventStatusReasonAndRemedy) {
-  EXPECT_EQ(cm_event_text(RDMA_CM_EVENT_REJECTED, 8, "from 10.9.0.1 on rxe0/1 to 10.9.0.2:4711"),
-            "RDMA_CM_EVENT_REJECTED (status 8: invalid service ID) from 10.9.0.1 on rxe0/1 to "
-            "10.9.0.2:4711. No program listens there: the responder has ended, or its address belongs "
-            "to another machine, too.");
+  EXPECT_EQ(
+      cm_event_text(RDMA_CM_EVENT_REJECTED, 8, "from 10.9.0.1 on rxe0/1 to 10.9.0.2:4711"),
+      "RDMA_CM_EVENT_REJECTED (status 8: invalid service ID) from 10.9.0.1 on rxe0/1 to "
+      "10.9.0.2:4711. No program listens there: the responder has ended, or its address belongs "
+      "to another machine, too.");
   EXPECT_THAT(cm_event_text(RDMA_CM_EVENT_REJECTED, 28, "x", "not of this session"),
               HasSubstr("(status 28: the consumer's own) x, which says \"not of this session\". "));
   EXPECT_THAT(cm_event_text(RDMA_CM_EVENT_REJECTED, 999, "x"), HasSubstr("(status 999: unknown)"));
