@@ -173,7 +173,7 @@ std::string why_no_topology(const TestCase& test_case) {
         "uc, or udmesh",
         test_case.graph);
   if (!cpu_reaches(test_case.initiator.memory))
-    if (std::string why = why_not_apart(test_case, *traffic.row); !why.empty()) return why;
+    if (std::string why = why_not_apart(test_case, *traffic.entry); !why.empty()) return why;
   if (test_case.payload.starts_with(kFileMemory))
     return "ranks do not send a payload file: use --payload random or zero";
   if (test_case.inflate != 0 && test_case.inflate < test_case.ranks)
