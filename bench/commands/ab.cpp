@@ -19,7 +19,6 @@
 #include "core/base/error.h"
 #include "core/base/parse_value.h"
 #include "core/log/print.h"
-#include "core/log/tell.h"
 #include "core/result/output_file.h"
 #include "core/result/result_file.h"
 #include "reports/compare/output.h"

@@ -20,7 +20,7 @@
 #include "bench/running/exit_status.h"
 #include "bench/running/status_line.h"
 #include "core/base/error.h"
-#include "core/log/tell.h"
+#include "core/log/print.h"
 #include "core/result/result_file.h"
 #include "reports/text/text.h"
 

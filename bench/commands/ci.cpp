@@ -25,7 +25,6 @@
 #include "bench/running/child.h"
 #include "core/base/error.h"
 #include "core/log/print.h"
-#include "core/log/tell.h"
 #include "reports/text/terminal_lines.h"
 
 namespace rdmameter {

@@ -14,8 +14,8 @@
 #include "bench/running/measurers.h"
 #include "core/base/error.h"
 #include "core/base/error_text.h"
-#include "core/base/json_text.h"
 #include "core/log/print.h"
+#include "core/result/json_text.h"
 #include "core/session/examine_peer.h"
 #include "reports/text/text.h"
 

@@ -8,7 +8,7 @@
 #include "bench/options/case_option.h"
 #include "bench/options/command.h"
 #include "core/base/error.h"
-#include "core/result/text_file.h"
+#include "core/result/output_file.h"
 #include "reports/export/format.h"
 
 namespace rdmameter {

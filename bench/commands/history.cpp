@@ -12,7 +12,6 @@
 #include "core/base/error.h"
 #include "core/base/printable.h"
 #include "core/log/print.h"
-#include "core/log/tell.h"
 #include "reports/history/series.h"
 #include "reports/text/terminal_lines.h"
 #include "reports/text/text.h"

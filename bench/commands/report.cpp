@@ -13,7 +13,7 @@
 #include "bench/options/command.h"
 #include "bench/options/predict_option.h"
 #include "core/base/error.h"
-#include "core/result/text_file.h"
+#include "core/result/output_file.h"
 #include "reports/compare/comparison.h"
 #include "reports/compare/pairing.h"
 #include "reports/html/report.h"

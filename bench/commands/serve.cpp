@@ -24,8 +24,6 @@
 #include "core/instrument/clock.h"
 #include "core/log/print.h"
 #include "core/log/server_log.h"
-#include "core/log/tell.h"
-#include "core/server/open_files.h"
 #include "core/server/server.h"
 #include "core/session/protocol.h"
 #include "core/wire/auth.h"

@@ -27,7 +27,6 @@
 #include "core/base/error.h"
 #include "core/base/parse_value.h"
 #include "core/log/print.h"
-#include "core/log/tell.h"
 #include "core/result/output_file.h"
 #include "reports/text/terminal_lines.h"
 #include "reports/text/text.h"

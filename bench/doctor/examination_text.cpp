@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "core/log/tell.h"
+#include "core/log/print.h"
 #include "reports/text/terminal_lines.h"
 #include "reports/text/text.h"
 

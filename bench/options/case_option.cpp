@@ -8,7 +8,7 @@
 
 #include "bench/options/add_option.h"
 #include "core/base/error.h"
-#include "core/result/result_reader.h"
+#include "core/result/result_file.h"
 #include "core/result/row_json.h"
 #include "reports/text/terminal_lines.h"
 

@@ -11,7 +11,6 @@
 #include "core/base/parse_value.h"
 #include "core/log/print.h"
 #include "core/result/output_file.h"
-#include "core/result/text_file.h"
 #include "reports/compare/gate.h"
 #include "reports/compare/output.h"
 

@@ -23,7 +23,6 @@
 #include "core/base/error.h"
 #include "core/base/printable.h"
 #include "core/log/print.h"
-#include "core/log/tell.h"
 #include "core/result/output_file.h"
 #include "core/result/result_file.h"
 #include "core/result/row_json.h"

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "bench/perftest/notes.h"
-#include "core/log/tell.h"
+#include "core/log/print.h"
 #include "reports/text/terminal_lines.h"
 
 namespace rdmameter {

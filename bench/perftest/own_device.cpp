@@ -10,7 +10,7 @@
 #include "core/base/printable.h"
 #include "core/engine/device/open_device.h"
 #include "core/engine/open_devices.h"
-#include "core/log/tell.h"
+#include "core/log/print.h"
 
 namespace rdmameter {
 

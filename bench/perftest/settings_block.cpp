@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "core/base/json_text.h"
 #include "core/base/parse_value.h"
 #include "core/engine/loop/bandwidth.h"
+#include "core/result/json_text.h"
 
 namespace rdmameter {
 namespace {

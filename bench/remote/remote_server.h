@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "core/server/child_stderr.h"
-#include "core/wire/descriptor.h"
 #include "core/wire/socket.h"
 #include "core/wire/wait.h"
 

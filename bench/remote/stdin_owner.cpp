@@ -14,7 +14,7 @@
 
 #include "core/base/error.h"
 #include "core/base/thread.h"
-#include "core/log/tell.h"
+#include "core/log/print.h"
 #include "core/wire/auth.h"
 
 namespace rdmameter {

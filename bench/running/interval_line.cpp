@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "bench/running/status_line.h"
-#include "core/log/tell.h"
+#include "core/log/print.h"
 #include "reports/summary/metric.h"
 #include "reports/text/terminal_lines.h"
 

@@ -14,7 +14,7 @@
 #include "core/engine/null/null_measurer.h"
 #include "core/engine/search/sweep_measurer.h"
 #include "core/instrument/clock.h"
-#include "core/log/tell.h"
+#include "core/log/print.h"
 #include "core/server/server.h"
 #include "core/session/initiator.h"
 #include "reports/text/terminal_lines.h"

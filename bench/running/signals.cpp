@@ -5,7 +5,7 @@
 #include <csignal>
 #include <map>
 
-#include "core/base/patient_write.h"
+#include "core/log/print.h"
 
 namespace rdmameter {
 namespace {

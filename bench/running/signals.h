@@ -7,7 +7,7 @@
 namespace rdmameter {
 
 /// SIGINT, SIGTERM and (unless it is ignored: nohup) SIGHUP raise `interrupt`, with which all waits
-/// of writers end (core/base/patient_write.h). It must live as long as the process. Once everything
+/// of writers end (core/log/print.h). It must live as long as the process. Once everything
 /// is to end, the next SIGINT has the default action, for a run that does not. SIGPIPE is ignored:
 /// a reader that goes away is an error of write(). SIGCHLD has its default action, in which
 /// waitpid() learns how a child ended.

@@ -8,9 +8,9 @@
 #include <cstring>
 #include <thread>
 
-#include "core/base/cpu_time.h"
+#include "core/base/thread.h"
 #include "core/engine/account/over_time.h"
-#include "core/verbs/wc_status.h"
+#include "core/verbs/check.h"
 
 namespace rdmameter {
 namespace {

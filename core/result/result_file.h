@@ -4,8 +4,10 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -99,5 +101,20 @@ struct ResultFile {
 /// JSON, is
 ///                     cut off, has another schema, lacks a key, or has a value out of range
 ResultFile read_result(const std::string& path);
+
+// A result file, read row by row: neither its tree nor all of its rows ever stand in memory.
+
+/// The functions that take a file's parts, in this order.
+struct ResultParts {
+  std::function<void(nlohmann::ordered_json& context)> context;  ///< checked: ours, of our schema
+  /// @param where  "FILE: row 3 (NAME)", for the text of errors
+  std::function<void(const nlohmann::ordered_json& row, const std::string& where)> row;
+};
+
+/// @param left_out  keys whose objects and arrays are not parsed: null stands in their place
+/// @throws UsageError  naming the file and, where known, line or row: it cannot be read, is empty,
+///                     cut off, no JSON, not a result, or of another schema
+void read_result_parts(const std::string& path, const ResultParts& parts,
+                       std::span<const std::string_view> left_out = {});
 
 }  // namespace rdmameter

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "core/wire/descriptor.h"
+#include "core/wire/wait.h"
 
 namespace rdmameter {
 

@@ -11,7 +11,7 @@
 #include <unordered_map>
 
 #include "core/result/checked_json.h"
-#include "core/result/result_reader.h"
+#include "core/result/result_file.h"
 #include "core/result/row_json.h"
 #include "reports/compare/fingerprint.h"
 

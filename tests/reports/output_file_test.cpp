@@ -13,7 +13,6 @@
 #include <set>
 
 #include "core/base/error.h"
-#include "core/result/text_file.h"
 #include "tests/reports/samples.h"
 
 namespace rdmameter {

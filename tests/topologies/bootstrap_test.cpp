@@ -8,7 +8,7 @@
 #include <future>
 
 #include "core/base/error.h"
-#include "core/wire/descriptor.h"
+#include "core/wire/wait.h"
 #include "topologies/ranks/bootstrap/messages.h"
 #include "topologies/ranks/bootstrap/own_addresses.h"
 #include "topologies/ranks/bootstrap/rank_links.h"

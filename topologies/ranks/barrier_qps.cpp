@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "core/base/error.h"
-#include "core/verbs/iwarp.h"
+#include "core/verbs/device.h"
 #include "core/verbs/pkey.h"
 #include "topologies/ranks/cm_edges.h"
 #include "topologies/ranks/connect/qp_limit.h"

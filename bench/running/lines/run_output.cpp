@@ -15,7 +15,6 @@
 #include "core/base/error.h"
 #include "core/base/printable.h"
 #include "core/log/print.h"
-#include "core/log/tell.h"
 #include "reports/summary/line_rate.h"
 #include "reports/summary/summary.h"
 #include "reports/text/terminal_lines.h"

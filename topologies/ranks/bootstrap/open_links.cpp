@@ -18,7 +18,7 @@
 #include "core/base/error.h"
 #include "core/base/printable.h"
 #include "core/base/thread.h"
-#include "core/log/tell.h"
+#include "core/log/print.h"
 #include "core/wire/auth.h"
 #include "core/wire/channel.h"
 #include "core/wire/message.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The kernel lists objects by device and kind in answer to RDMA_NLDEV_CMD_RES_*_GET (Linux 4.17,
 // SRQs 5.13; rdma/rdma_netlink.h), to everybody, and each with the thread that made it.
-#include "core/verbs/kernel_objects.h"
+#include "core/verbs/rdma_netlink.h"
 
 #include <netlink/attr.h>
 #include <rdma/rdma_netlink.h>
@@ -12,7 +12,6 @@
 #include <set>
 
 #include "core/base/parse_value.h"
-#include "core/verbs/rdma_netlink.h"
 
 namespace rdmameter {
 namespace {

@@ -1,13 +1,60 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/result/json_parts.h"
+#include "core/result/json_text.h"
+
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <string>
+#include <string_view>
+
+#include "core/base/printable.h"
 
 namespace rdmameter {
+
+std::string json_text(const nlohmann::ordered_json& json, int indent) {
+  // It escapes those of ASCII itself, but for DEL.
+  const std::string text =
+      json.dump(indent, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  std::string result;
+  result.reserve(text.size());
+  for (std::size_t at = 0; at < text.size();) {
+    const auto [point, bytes] = code_point_at(text, at);
+    const std::string_view character = std::string_view(text).substr(at, bytes);
+    if (point >= 0x7F && !is_printable(character))
+      result += fmt::format("\\u{:04x}", point);  // none of these is beyond U+FFFF
+    else
+      result += character;
+    at += bytes;
+  }
+  return result;
+}
+
+using Json = nlohmann::ordered_json;
+
+namespace {
+
+constexpr std::uint64_t kExactInDouble = 1ULL << 53;
+
+}  // namespace
+
+Json count_to_json(std::uint64_t count) {
+  return count < kExactInDouble ? Json(count) : Json(std::to_string(count));
+}
+
+Json number_to_json(double value) {
+  const bool whole = value >= 0 && value < kExactInDouble && value == std::floor(value);
+  return whole ? Json(static_cast<std::uint64_t>(value)) : Json(value);
+}
+
+double finite_or_zero(double value) {
+  return std::isfinite(value) ? value : 0.0;
+}
+
 namespace {
 
 constexpr std::string_view kWhiteSpace = " \t\r\n";
