@@ -7,8 +7,6 @@
 #include <optional>
 
 #include "bench/doctor/examination_text.h"
-#include "bench/doctor/two_ends.h"
-#include "bench/options/add_option.h"
 #include "bench/options/command.h"
 #include "bench/options/token.h"
 #include "bench/running/measurers.h"

@@ -5,10 +5,8 @@
 #include <algorithm>
 #include <memory>
 
-#include "bench/options/add_option.h"
-#include "bench/options/case_option.h"
 #include "bench/options/command.h"
-#include "bench/options/help_text.h"
+#include "bench/options/result_options.h"
 #include "core/base/error.h"
 #include "core/base/printable.h"
 #include "core/log/print.h"

@@ -9,10 +9,8 @@
 #include <optional>
 #include <vector>
 
-#include "bench/options/add_option.h"
 #include "bench/options/arguments.h"
 #include "bench/options/command.h"
-#include "bench/options/help_text.h"
 #include "bench/options/server_terms.h"
 #include "bench/options/token.h"
 #include "bench/remote/ready_line.h"

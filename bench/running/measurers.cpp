@@ -7,8 +7,7 @@
 #include <utility>
 
 #include "bench/background/background_measurer.h"
-#include "bench/running/failed_measurer.h"
-#include "bench/running/interval_line.h"
+#include "bench/running/status_line.h"
 #include "core/base/error.h"
 #include "core/control/control_measurer.h"
 #include "core/engine/null/null_measurer.h"

@@ -12,7 +12,7 @@
 #include "core/verbs/device.h"
 #include "core/verbs/pkey.h"
 #include "topologies/ranks/cm_edges.h"
-#include "topologies/ranks/connect/qp_limit.h"
+#include "topologies/ranks/connect/qp_maker.h"
 #include "topologies/ranks/node.h"
 
 namespace rdmameter {

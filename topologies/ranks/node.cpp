@@ -14,7 +14,7 @@
 #include "core/verbs/pkey.h"
 #include "core/verbs/probe.h"
 #include "topologies/ranks/cm_edges.h"
-#include "topologies/ranks/connect/qp_limit.h"
+#include "topologies/ranks/connect/qp_maker.h"
 
 namespace rdmameter {
 namespace {

@@ -9,8 +9,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "bench/running/lines/row_line.h"
-#include "bench/running/lines/run_frame.h"
+#include "bench/running/lines/case_lines.h"
 #include "bench/running/status_line.h"
 #include "core/base/error.h"
 #include "core/base/printable.h"

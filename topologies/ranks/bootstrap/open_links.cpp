@@ -23,7 +23,6 @@
 #include "core/wire/channel.h"
 #include "core/wire/message.h"
 #include "core/wire/waiting_room.h"
-#include "topologies/ranks/bootstrap/own_addresses.h"
 #include "topologies/ranks/bootstrap/pmix_job.h"
 #include "topologies/ranks/bootstrap/rank_links.h"
 
