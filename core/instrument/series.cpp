@@ -176,7 +176,7 @@ void LatencySeries::settle() {
     join(pair);
     slots_[order_[2 * pair + 1]] = {};
   }
-  const auto before = order_;
+  const decltype(order_) before = order_;
   for (std::size_t pair = 0; pair < kPairs; ++pair) {
     order_[pair] = before[2 * pair];
     order_[kPairs + pair] = before[2 * pair + 1];
