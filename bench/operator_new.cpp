@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <new>
 
-#include "core/base/out_of_memory.h"
+#include "core/base/error_text.h"
 
 // Inlined, GCC takes free() for the wrong end of what its own operator new would have made.
 [[gnu::noinline]] void* operator new(std::size_t bytes) {

@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-#include "bench/cases/nearest.h"
+#include "bench/cases/words.h"
 #include "core/base/error.h"
 
 namespace rdmameter {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/check/near_gpu.h"
 
-#include "core/base/sysfs.h"
+#include "core/base/kernel_files.h"
 #include "core/doctor/examination.h"
-#include "core/verbs/pcie_path.h"
+#include "core/verbs/link_rate.h"
 
 namespace rdmameter {
 namespace {

@@ -7,7 +7,7 @@
 #include <array>
 #include <utility>
 
-#include "bench/cases/axis_list.h"
+#include "bench/cases/cases.h"
 
 namespace rdmameter {
 namespace {

@@ -9,8 +9,8 @@
 #include <cerrno>
 #include <cstring>
 
-#include "bench/options/secrets.h"
-#include "bench/options/words.h"
+#include "bench/cases/words.h"
+#include "bench/options/token.h"
 #include "core/base/error.h"
 
 namespace rdmameter {

@@ -6,12 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "bench/cases/axis_list.h"
+#include "bench/cases/cases.h"
 #include "bench/check/judge.h"
 #include "bench/commands/check_run.h"
-#include "bench/options/add_option.h"
 #include "bench/options/command.h"
-#include "bench/options/help_text.h"
 #include "bench/options/measuring_options.h"
 #include "bench/options/run_hosts.h"
 #include "core/base/error.h"

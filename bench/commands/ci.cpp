@@ -17,15 +17,12 @@
 #include "bench/commands/merge.h"
 #include "bench/commands/report.h"
 #include "bench/doctor/examination_text.h"
-#include "bench/options/add_option.h"
 #include "bench/options/arguments.h"
 #include "bench/options/command.h"
-#include "bench/options/help_text.h"
 #include "bench/options/plan.h"
 #include "bench/running/child.h"
 #include "core/base/error.h"
 #include "core/log/print.h"
-#include "core/log/tell.h"
 #include "reports/text/terminal_lines.h"
 
 namespace rdmameter {

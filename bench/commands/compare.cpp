@@ -4,10 +4,8 @@
 
 #include <memory>
 
-#include "bench/options/add_option.h"
 #include "bench/options/command.h"
-#include "bench/options/comparison_options.h"
-#include "bench/options/help_text.h"
+#include "bench/options/result_options.h"
 #include "core/base/error.h"
 
 namespace rdmameter {

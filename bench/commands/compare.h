@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "bench/options/comparison_options.h"
+#include "bench/options/result_options.h"
 
 namespace rdmameter {
 

@@ -5,8 +5,8 @@
 #include <memory>
 
 #include "bench/options/command.h"
-#include "core/base/json_text.h"
 #include "core/log/print.h"
+#include "core/result/json_text.h"
 #include "core/verbs/device.h"
 #include "reports/text/terminal_lines.h"
 

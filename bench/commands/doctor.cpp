@@ -7,15 +7,13 @@
 #include <optional>
 
 #include "bench/doctor/examination_text.h"
-#include "bench/doctor/two_ends.h"
-#include "bench/options/add_option.h"
 #include "bench/options/command.h"
 #include "bench/options/token.h"
 #include "bench/running/measurers.h"
 #include "core/base/error.h"
 #include "core/base/error_text.h"
-#include "core/base/json_text.h"
 #include "core/log/print.h"
+#include "core/result/json_text.h"
 #include "core/session/examine_peer.h"
 #include "reports/text/text.h"
 

@@ -4,9 +4,8 @@
 
 #include <memory>
 
-#include "bench/options/add_option.h"
-#include "bench/options/case_option.h"
 #include "bench/options/command.h"
+#include "bench/options/result_options.h"
 #include "core/base/error.h"
 #include "core/result/output_file.h"
 #include "reports/export/format.h"

@@ -5,7 +5,6 @@
 #include <memory>
 
 #include "bench/generate/command_tree.h"
-#include "bench/options/add_option.h"
 #include "bench/options/command.h"
 #include "bench/perftest/tool.h"
 #include "core/base/error.h"

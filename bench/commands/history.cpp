@@ -5,14 +5,11 @@
 #include <algorithm>
 #include <memory>
 
-#include "bench/options/add_option.h"
-#include "bench/options/case_option.h"
 #include "bench/options/command.h"
-#include "bench/options/help_text.h"
+#include "bench/options/result_options.h"
 #include "core/base/error.h"
 #include "core/base/printable.h"
 #include "core/log/print.h"
-#include "core/log/tell.h"
 #include "reports/history/series.h"
 #include "reports/text/terminal_lines.h"
 #include "reports/text/text.h"

@@ -6,9 +6,7 @@
 
 #include <memory>
 
-#include "bench/options/add_option.h"
 #include "bench/options/command.h"
-#include "bench/options/help_text.h"
 #include "core/base/error.h"
 #include "core/log/print.h"
 #include "core/result/output_file.h"

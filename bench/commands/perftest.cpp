@@ -13,14 +13,13 @@
 #include <system_error>
 #include <vector>
 
-#include "bench/cases/nearest.h"
-#include "bench/options/help_text.h"
+#include "bench/cases/words.h"
+#include "bench/options/command.h"
 #include "bench/perftest/client.h"
 #include "bench/perftest/command_line.h"
-#include "bench/perftest/own_words.h"
 #include "bench/perftest/server.h"
 #include "bench/perftest/translate.h"
-#include "bench/running/signals.h"
+#include "bench/running/process.h"
 #include "core/base/error.h"
 #include "core/base/error_text.h"
 #include "core/log/print.h"

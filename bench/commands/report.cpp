@@ -8,10 +8,8 @@
 #include <memory>
 #include <optional>
 
-#include "bench/options/add_option.h"
-#include "bench/options/case_option.h"
 #include "bench/options/command.h"
-#include "bench/options/predict_option.h"
+#include "bench/options/result_options.h"
 #include "core/base/error.h"
 #include "core/result/output_file.h"
 #include "reports/compare/comparison.h"

@@ -9,10 +9,8 @@
 #include <optional>
 #include <vector>
 
-#include "bench/options/add_option.h"
 #include "bench/options/arguments.h"
 #include "bench/options/command.h"
-#include "bench/options/help_text.h"
 #include "bench/options/server_terms.h"
 #include "bench/options/token.h"
 #include "bench/remote/ready_line.h"
@@ -24,8 +22,6 @@
 #include "core/instrument/clock.h"
 #include "core/log/print.h"
 #include "core/log/server_log.h"
-#include "core/log/tell.h"
-#include "core/server/open_files.h"
 #include "core/server/server.h"
 #include "core/session/protocol.h"
 #include "core/wire/auth.h"

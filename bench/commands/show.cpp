@@ -6,11 +6,8 @@
 
 #include <memory>
 
-#include "bench/options/add_option.h"
-#include "bench/options/case_option.h"
 #include "bench/options/command.h"
-#include "bench/options/help_text.h"
-#include "bench/options/predict_option.h"
+#include "bench/options/result_options.h"
 #include "core/base/error.h"
 #include "core/log/print.h"
 

@@ -10,15 +10,12 @@
 #include <optional>
 #include <random>
 
-#include "bench/cases/axis_list.h"
+#include "bench/cases/cases.h"
 #include "bench/cases/connection_cases.h"
 #include "bench/cases/dry_run.h"
-#include "bench/cases/nearest.h"
+#include "bench/cases/words.h"
 #include "bench/commands/connections_run.h"
-#include "bench/options/add_option.h"
-#include "bench/options/axis_options.h"
 #include "bench/options/command.h"
-#include "bench/options/help_text.h"
 #include "bench/options/measuring_options.h"
 #include "bench/options/run_hosts.h"
 #include "core/base/error.h"

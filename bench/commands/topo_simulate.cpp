@@ -4,11 +4,22 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
 #include <string_view>
 
+#include "bench/running/runner.h"
 #include "bench/running/status_line.h"
 #include "core/base/error.h"
+#include "core/base/parse_value.h"
+#include "reports/stats/sample.h"
+#include "reports/text/table.h"
 #include "reports/text/terminal_lines.h"
+#include "reports/topology/model/model.h"
+#include "reports/topology/model/rank_places.h"
+#include "reports/topology/model_text.h"
+#include "topologies/axes/rank_axes.h"
 #include "topologies/simulator/simulator.h"
 #include "topologies/traffic/traffic.h"
 
@@ -89,6 +100,254 @@ void make_simulated(std::vector<PlannedCase>& cases, const std::string& network,
     set_counts(planned.test_case, given);
     if (planned.why_skipped.empty()) planned.why_skipped = why_not_simulated(planned.test_case);
   }
+}
+
+namespace {
+
+constexpr std::uint64_t kMaxCheckedRanks = 32;
+
+using Parts = std::map<std::string, std::string>;
+
+/// "key:value,key:value". A part without a value is left for read_network() to refuse.
+Parts parts_of(std::string_view text) {
+  Parts parts;
+  while (!text.empty()) {
+    const std::size_t comma = std::min(text.find(','), text.size());
+    const std::string_view part = text.substr(0, comma);
+    const std::size_t colon = std::min(part.find(':'), part.size());
+    parts.emplace(part.substr(0, colon), part.substr(std::min(colon + 1, part.size())));
+    text.remove_prefix(std::min(comma + 1, text.size()));
+  }
+  return parts;
+}
+
+std::string delay_value(double ns) {
+  return fmt::format("{}ns", std::max<std::int64_t>(1, std::llround(ns)));
+}
+
+/// In whole Mb/s.
+std::string rate_value(double ns_per_byte) {
+  constexpr double kMbpsOfBytePerNs = 8000;
+  const std::int64_t mbps = std::max<std::int64_t>(1, std::llround(kMbpsOfBytePerNs / ns_per_byte));
+  return fmt::format("{}Mb/s", std::min<std::int64_t>(mbps, 10'000'000));
+}
+
+/// Adds the file's costs of a kind of path that were not typed.
+void add_path(const PathCost& cost, const std::string& prefix, Parts& parts) {
+  if (cost.delay_ns) parts.emplace(prefix + "delay", delay_value(*cost.delay_ns));
+  if (cost.relay_delay_ns) parts.emplace(prefix + "relay", delay_value(*cost.relay_delay_ns));
+  if (cost.ns_per_byte) parts.emplace(prefix + "rate", rate_value(*cost.ns_per_byte));
+}
+
+[[noreturn]] void refuse(const std::string& file, const std::string& why) {
+  throw UsageError(fmt::format("--simulate from:{}: {}", file, why));
+}
+
+void refuse_without_rows(const std::string& file, const PathCosts& costs) {
+  if (costs.rows != 0) return;
+  if (costs.yielding != 0)
+    refuse(file,
+           "its ranks shared cores (yielding), so its times are those of waiting for a core; "
+           "measure it with a core for each rank");
+  if (costs.unknown_hosts != 0) refuse(file, "it does not say which of its ranks are on one host");
+  refuse(file,
+         "it has no measured times of pairs of up to 256 ranks over RC; measure "
+         "'topo mesh ring --traffic pairs --size 8,4K'");
+}
+
+/// What of a kind of path the file does not tell, and cannot be done without.
+void require(const std::string& file, const Parts& parts, const std::string& prefix,
+             const std::string& where) {
+  if (!parts.contains(prefix + "delay"))
+    refuse(file, fmt::format("no two of its ranks were {0}, so it does not tell their delay: add "
+                             "{1}delay:SECONDS and {1}rate:BITS, or ranks-per-host:N",
+                             where, prefix));
+  if (!parts.contains(prefix + "rate"))
+    refuse(file, fmt::format("times of pairs {} do not tell a rate: measure two sizes, such as "
+                             "--size 8,64K, or add {}rate:BITS",
+                             where, prefix));
+}
+
+/// In the order of kNetworkForm.
+std::string joined(const Parts& parts) {
+  std::string text;
+  for (const char* key :
+       {"delay", "relay", "rate", "ranks-per-host", "host-delay", "host-relay", "host-rate",
+        "ranks-per-numa", "numa-in-turn", "numa-delay", "numa-relay", "numa-rate"})
+    if (const auto found = parts.find(key); found != parts.end())
+      text += fmt::format("{}{}:{}", text.empty() ? "" : ",", key, found->second);
+  return text;
+}
+
+/// What read_network() would refuse must not get lost here.
+std::string with_unknown(std::string text, const Parts& parts) {
+  const Parts known = parts_of(text);
+  for (const auto& [key, value] : parts)
+    if (!known.contains(key) && key != "from") text += fmt::format(",{}:{}", key, value);
+  return text;
+}
+
+std::uint64_t count_at(const Parts& parts, const char* key, std::uint64_t otherwise) {
+  const auto found = parts.find(key);
+  return found == parts.end() ? otherwise : parse_count(found->second).value_or(otherwise);
+}
+
+/// Takes from the file what was not typed: how many ranks a host has, and what paths within a host
+/// and between hosts cost.
+void fill_parts(const std::string& file, const PathCosts& costs, std::uint64_t ranks,
+                Parts& parts) {
+  const PathCost &within = costs.of_kind[PairKind::same_host],
+                 &between = costs.of_kind[PairKind::other_host];
+  if (costs.ranks_per_host && between.delay_ns)
+    parts.emplace("ranks-per-host", fmt::format("{}", *costs.ranks_per_host));
+  const std::uint64_t per_host = count_at(parts, "ranks-per-host", 1);
+  if (per_host > 1) {
+    add_path(within, "host-", parts);
+    require(file, parts, "host-", "on one host");
+  }
+  // If all ranks are on one host, paths between hosts are of no use, and are as those within it.
+  add_path(per_host >= ranks && !between.delay_ns ? within : between, "", parts);
+  require(file, parts, "", "on different hosts");
+}
+
+std::optional<double> message_ns(const Row& row) {
+  const auto latency_ns = mean_latency_ns(row);
+  return latency_ns ? latency_ns : message_interval_ns(row);
+}
+
+/// Are they alike in all that a simulation knows?
+bool is_same_case(const Row& measured, const Row& simulated) {
+  static constexpr const char* kKnown[] = {"transport", "graph",        "traffic",    "pairs",
+                                           "schedule",  "ranks",        "seed",       "size_bytes",
+                                           "depth",     "qps_per_edge", "cq_sharing", "inflate",
+                                           "active",    "recv",         "opcode"};
+  return std::ranges::all_of(kKnown, [&](const char* key) {
+    return measured.case_object.value(key, nlohmann::ordered_json()) ==
+           simulated.case_object.value(key, nlohmann::ordered_json());
+  });
+}
+
+bool is_of_a_measurement(const Row& row) {
+  return row.status == Row::Status::ok && row.topology && !row.topology->yielding &&
+         !(row.extra.is_object() &&
+           row.extra.value("path", nlohmann::ordered_json()) == "simulated");
+}
+
+/// Medians of the repetitions; nothing: it was not measured.
+std::optional<double> measured_ns(const ResultFile& source, const Row& simulated) {
+  std::vector<double> all;
+  for (const Row& row : source.rows)
+    if (is_of_a_measurement(row) && is_same_case(row, simulated))
+      if (const auto ns = message_ns(row)) all.push_back(*ns);
+  return all.empty() ? std::nullopt : std::optional(median(all));
+}
+
+/// Were ranks of a host on several of them, in some row?
+bool has_numa_nodes(const ResultFile& source) {
+  std::vector<const Row*> rows;
+  for (const Row& row : source.rows)
+    if (is_of_a_measurement(row)) rows.push_back(&row);
+  return std::ranges::any_of(places_of(rows, hosts_of(source.context)), [](const auto& places) {
+    return std::ranges::any_of(places,
+                               [](const RankPlace& one) { return one.numa_node.has_value(); });
+  });
+}
+
+std::string percent(double simulated_ns, double measured_ns) {
+  return fmt::format("{:+.1f}", 100 * (simulated_ns / measured_ns - 1));
+}
+
+}  // namespace
+
+NetworkChoice choose_network(const std::string& typed, std::uint64_t ranks) {
+  Parts parts = parts_of(typed);
+  const auto from = parts.find("from");
+  if (from == parts.end()) return {.text = typed};
+  const std::string path = from->second;
+  NetworkChoice choice{.text = {}, .source = read_result(path)};
+  choice.costs = fit_path_costs(*choice.source);
+  refuse_without_rows(path, choice.costs);
+  fill_parts(path, choice.costs, ranks, parts);
+  choice.text = with_unknown(joined(parts), parts);
+  return choice;
+}
+
+std::vector<std::uint64_t> checked_ranks(const NetworkChoice& network) {
+  std::set<std::uint64_t> ranks;
+  if (network.source)
+    for (const Row& row : network.source->rows)
+      if (is_of_a_measurement(row) && row.topology->ranks <= kMaxCheckedRanks)
+        ranks.insert(row.topology->ranks);
+  return {ranks.begin(), ranks.end()};
+}
+
+std::vector<NetworkCheck> check_network(const NetworkChoice& network,
+                                        std::span<const PlannedCase> cases, const StopFlag& stop) {
+  std::vector<NetworkCheck> checks;
+  const SimNetwork simulated_network = read_network(network.text);
+  for (const PlannedCase& planned : cases) {
+    if (!planned.why_skipped.empty()) continue;
+    const Row row =
+        measured_row({planned, 0, 0, 1}, simulate(planned.test_case, simulated_network, stop));
+    const auto measured = measured_ns(*network.source, row), simulated = message_ns(row);
+    if (measured && simulated)
+      checks.push_back({row.topology->graph, row.topology->traffic, row.topology->ranks,
+                        message_size_of(row), *measured, *simulated});
+  }
+  return checks;
+}
+
+std::string network_text(const NetworkChoice& network, std::span<const NetworkCheck> checks,
+                         const TextStyle& style) {
+  const PathCosts& costs = network.costs;
+  std::string text =
+      wrap("", fmt::format("network of {}: {}", printable(network.source->path), network.text),
+           style.width);
+  std::string from = fmt::format(
+      "From {} rows of traffic pairs; their pairs differ from it by "
+      "{:.1f} %.",
+      costs.rows, 100 * costs.spread);
+  if (costs.yielding + costs.unknown_hosts != 0)
+    from += fmt::format(
+        " Not used: {} rows of ranks that shared cores, {} whose hosts "
+        "are not known.",
+        costs.yielding, costs.unknown_hosts);
+  if (has_numa_nodes(*network.source))
+    from +=
+        " Ranks of a host were on several NUMA nodes, which are not told apart: add ranks-per-numa "
+        "or numa-in-turn, and numa-delay, for costs of their own.";
+  if (checks.empty())
+    from += " No case of this run was measured at up to 32 ranks: no error is known.";
+  text += wrap("  ", from, style.width);
+  if (checks.empty()) return text + "\n";
+  Table table;
+  table.columns = {
+      {"ranks"},     {.head = "graph", .is_text = true}, {.head = "traffic", .is_text = true},
+      {"size", "B"}, {"measured", "", "a message"},      {"simulated", "", "a message"},
+      {"error", "%"}};
+  table.key_columns = 4;
+  for (const NetworkCheck& check : checks)
+    table.add_line({fmt::format("{}", check.ranks), printable(check.graph),
+                    printable(check.traffic), fmt::format("{}", check.size_bytes),
+                    time_value(check.measured_ns), time_value(check.simulated_ns),
+                    percent(check.simulated_ns, check.measured_ns)});
+  return text + render(table, style) + "\n";
+}
+
+nlohmann::ordered_json network_json(const NetworkChoice& network,
+                                    std::span<const NetworkCheck> checks) {
+  auto each = nlohmann::ordered_json::array();
+  for (const NetworkCheck& check : checks)
+    each.push_back({{"graph", check.graph},
+                    {"traffic", check.traffic},
+                    {"ranks", check.ranks},
+                    {"size_bytes", check.size_bytes},
+                    {"measured_ns", check.measured_ns},
+                    {"simulated_ns", check.simulated_ns}});
+  return {{"file", network.source->path},
+          {"rows", network.costs.rows},
+          {"spread", network.costs.spread},
+          {"checks", std::move(each)}};
 }
 
 }  // namespace rdmameter

@@ -2,12 +2,15 @@
 #include "bench/doctor/examination_text.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstdlib>
+#include <string>
 #include <string_view>
+#include <utility>
 
-#include "core/log/tell.h"
+#include "core/log/print.h"
 #include "reports/text/terminal_lines.h"
 #include "reports/text/text.h"
 
@@ -80,6 +83,110 @@ void tell_worst_findings() {
   const char* const variable = std::getenv(kDoctorVariable);
   if (variable != nullptr && std::string_view(variable) == "off") return;
   tell_text(for_stderr(worst_findings_line(examine().findings)));
+}
+
+namespace {
+
+using Port = nlohmann::ordered_json;
+
+/// A peer may leave out what it does not know. @return null: it is not there
+nlohmann::ordered_json field(const nlohmann::ordered_json& object, const char* key) {
+  return object.is_object() ? object.value(key, nlohmann::ordered_json()) : nullptr;
+}
+
+/// Do both ends know it, and is it different?
+bool differ(const Port& here, const Port& peer, const char* key) {
+  const Port ours = field(here, key), theirs = field(peer, key);
+  return !ours.is_null() && !theirs.is_null() && ours != theirs;
+}
+
+/// "mlx5_0/1 here has 100 Gb/sec (4X EDR), mlx5_1/1 there 40 Gb/sec (4X QDR)"
+template <class Value>
+std::string both(const Port& here, const Port& peer, const char* key) {
+  return fmt::format("{} here has {}, {} there {}", here.at("name").get<std::string>(),
+                     here.at(key).get<Value>(), peer.at("name").get<std::string>(),
+                     peer.at(key).get<Value>());
+}
+
+void compare_gid_types(const Port& here, const Port& peer, std::vector<Finding>& findings) {
+  const auto ours = here.at("gid_types").get<std::vector<std::string>>();
+  const auto theirs = peer.at("gid_types").get<std::vector<std::string>>();
+  const auto is_theirs = [&](const std::string& type) {
+    return std::ranges::find(theirs, type) != theirs.end();
+  };
+  if (ours.empty() || theirs.empty() || std::ranges::any_of(ours, is_theirs)) return;
+  findings.push_back({"gid_types_of_ends", Weight::problem,
+                      fmt::format("no type of GID is at both ends: {} here has {}, {} there {}",
+                                  here.at("name").get<std::string>(), fmt::join(ours, ", "),
+                                  peer.at("name").get<std::string>(), fmt::join(theirs, ", ")),
+                      "give both netdevs an IP address of one subnet, and both drivers RoCE v2 "
+                      "(cma_roce_mode)"});
+}
+
+/// What an examination says of the device that a port ("mlx5_0/1") is of; null: nothing.
+nlohmann::ordered_json device_of(const nlohmann::ordered_json& end, const Port& port) {
+  const std::string name = port.at("name").get<std::string>();
+  for (const auto& device : end.at("versions").at("devices"))
+    if (device.at("name") == name.substr(0, name.rfind('/'))) return device;
+  return nullptr;
+}
+
+/// "firmware 22.35 here, 22.36 there", if both ends know it and it is different.
+void add_difference(std::string& differences, std::string_view what,
+                    const nlohmann::ordered_json& here, const nlohmann::ordered_json& peer,
+                    const char* key) {
+  const auto ours = field(here, key), theirs = field(peer, key);
+  if (!ours.is_string() || !theirs.is_string() || ours == theirs) return;
+  differences += fmt::format("{}{} {} here, {} there", differences.empty() ? "" : "; ", what,
+                             ours.get<std::string>(), theirs.get<std::string>());
+}
+
+/// Firmware and driver of two makers' devices are not comparable.
+void compare_versions(const nlohmann::ordered_json& here, const nlohmann::ordered_json& peer,
+                      std::vector<Finding>& findings) {
+  std::string differences;
+  add_difference(differences, "libibverbs", here.at("versions"), peer.at("versions"), "libibverbs");
+  const auto ours = device_of(here, here.at("ports").at(0)),
+             theirs = device_of(peer, peer.at("ports").at(0));
+  if (field(ours, "driver") == field(theirs, "driver")) {
+    add_difference(differences, "driver", ours, theirs, "driver_version");
+    add_difference(differences, "firmware", ours, theirs, "firmware");
+  }
+  if (differences.empty()) return;
+  findings.push_back({"versions_of_ends", Weight::warning,
+                      "the two ends may behave differently, since versions differ: " + differences,
+                      "install the same release of rdma-core, driver and firmware at both ends"});
+}
+
+}  // namespace
+
+std::vector<Finding> compare_ends(const nlohmann::ordered_json& here,
+                                  const nlohmann::ordered_json& peer) {
+  if (here.at("ports").empty() || peer.at("ports").empty()) return {};
+  const Port &ours = here.at("ports").at(0), &theirs = peer.at("ports").at(0);
+  std::vector<Finding> findings;
+  if (differ(ours, theirs, "link_layer")) {
+    findings.push_back(
+        {"link_layer_of_ends", Weight::problem,
+         "the ports cannot reach each other: " + both<std::string>(ours, theirs, "link_layer"),
+         "choose ports of one network with --device and --peer-device"});
+    return findings;  // the rest follows from it
+  }
+  compare_gid_types(ours, theirs, findings);
+  if (differ(ours, theirs, "netdev_mtu"))
+    findings.push_back({"mtu_of_ends", Weight::warning,
+                        "the MTUs of the netdevs differ, and packets are as small as the lesser "
+                        "one allows: " +
+                            both<std::int64_t>(ours, theirs, "netdev_mtu"),
+                        "ip link set NETDEV mtu N, the same at both ends and at each switch"});
+  if (differ(ours, theirs, "rate"))
+    findings.push_back({"rate_of_ends", Weight::warning,
+                        "the links differ, and the slower one limits the bandwidth: " +
+                            both<std::string>(ours, theirs, "rate"),
+                        "choose like ports with --device and --peer-device, or compare with the "
+                        "slower link"});
+  compare_versions(here, peer, findings);
+  return findings;
 }
 
 }  // namespace rdmameter

@@ -30,4 +30,12 @@ void tell_worst_findings();
 
 inline constexpr const char* kDoctorVariable = "RDMAMETER_DOCTOR";
 
+// What fits together badly at the two ends of a measurement.
+
+/// Compares the first active port of each end, which `run` takes unless it is told another.
+/// @param here, peer  as examination_json() or checked_examination() makes them
+/// @return  problems first; none where an end has no active port
+std::vector<Finding> compare_ends(const nlohmann::ordered_json& here,
+                                  const nlohmann::ordered_json& peer);
+
 }  // namespace rdmameter

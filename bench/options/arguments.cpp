@@ -9,11 +9,10 @@
 #include <functional>
 #include <memory>
 
-#include "bench/cases/nearest.h"
 #include "bench/cases/select_tests.h"
+#include "bench/cases/words.h"
 #include "bench/options/command.h"
-#include "bench/options/help_text.h"
-#include "bench/options/secrets.h"
+#include "bench/options/token.h"
 #include "core/base/error.h"
 #include "core/base/parse_value.h"
 #include "core/log/print.h"

@@ -7,11 +7,13 @@
 // What App constructs: their definitions must be where its own are.
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
+#include <cstdint>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "bench/running/exit_status.h"
+#include "bench/running/process.h"
 
 namespace rdmameter {
 
@@ -26,5 +28,75 @@ struct Invocation {
 };
 
 using Action = std::function<ExitStatus(const Invocation&)>;
+
+// How --help looks: for 80 columns, and made narrower where the terminal is.
+
+/// Where the descriptions of options begin.
+inline constexpr std::size_t kHelpColumn = 30;
+
+/// The group of options that --help only names, and --help-all describes.
+inline constexpr const char* kMoreAxes = "More axes";
+
+/// The description of an option, its lines broken at spaces; CLI11 indents them.
+std::string help_text(std::string_view description);
+
+/// "Usage: rdmameter CALL", in lines of help's width.
+std::string usage_text(std::string_view call);
+
+/// A whole help, as it is for 80 columns, broken anew for fewer: descriptions stay in their column,
+/// a command that is broken ends its line with a backslash, so that it can still be copied.
+/// @param width  of the terminal [columns]; from 80 on the text stays as it is
+std::string fit_help(std::string_view text, std::size_t width);
+
+/// Lays --help out. CLI11 has a layout of its own, but not the same one in each release (2.6 breaks
+/// lines anew, and writes headings in capitals), and fit_help() goes by this one.
+class HelpLayout : public CLI::Formatter {
+ public:
+  std::string make_help(const CLI::App* app, std::string name,
+                        CLI::AppFormatMode mode) const override;
+  std::string make_positionals(const CLI::App* app) const override;
+  /// A group of options. Of kMoreAxes only the names, unless the help is that of --help-all.
+  std::string make_group(std::string group, bool is_positional,
+                         std::vector<const CLI::Option*> options) const override;
+  std::string make_option(const CLI::Option* option, bool is_positional) const override;
+  std::string make_subcommands(const CLI::App* app, CLI::AppFormatMode mode) const override;
+
+ private:
+  mutable bool whole_ = false;  ///< is the help that is being made that of --help-all?
+};
+
+// Options whose values are read while the command line is: what a subcommand gets is typed, and
+// what is wrong is refused in our words, which name the option.
+
+/// @param type  what stands behind the option's name in the help: "FILE"; empty: a positional
+template <class Target>
+CLI::Option* add_option(CLI::App& app, const std::string& names, Target& target, const char* type,
+                        std::string_view description) {
+  return app.add_option(names, target, help_text(description))->type_name(type);
+}
+
+/// @tparam Typed  std::string, or of an option that may be given more than once their vector
+/// @param read    what the target becomes by what was typed. @throws UsageError
+template <class Typed = std::string, class Target, class Read>
+CLI::Option* add_option(CLI::App& app, const std::string& names, Target& target, const char* type,
+                        std::string_view description, Read read) {
+  return app
+      .add_option_function<Typed>(
+          names, [&target, read](const Typed& typed) { target = static_cast<Target>(read(typed)); },
+          help_text(description))
+      ->type_name(type);
+}
+
+/// @throws UsageError naming the option and its range
+std::uint64_t read_count(std::string_view option, std::string_view text, std::uint64_t min,
+                         std::uint64_t max);
+
+/// A whole number from min to max.
+template <class Target>
+CLI::Option* add_count(CLI::App& app, const char* name, Target& target,
+                       std::string_view description, std::uint64_t min, std::uint64_t max) {
+  return add_option(app, name, target, "N", description,
+                    [=](const std::string& text) { return read_count(name, text, min, max); });
+}
 
 }  // namespace rdmameter

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -11,6 +13,12 @@
 #include "bench/running/until.h"
 
 namespace rdmameter {
+
+// --background: traffic that goes on beside a case, as people type it.
+
+/// @param texts  each a test with traffic, and axes with one value each: "write_bw --size 64K"
+/// @throws UsageError  naming --background and what is wrong
+std::vector<std::shared_ptr<const Background>> read_backgrounds(std::span<const std::string> texts);
 
 /// Tests that share their axes.
 struct Suite {

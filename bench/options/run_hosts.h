@@ -7,12 +7,23 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "bench/remote/remote_server.h"
 #include "bench/running/measurers.h"
 
 namespace rdmameter {
+
+// ssh://[USER@]HOST[:PORT]: where a run starts its server, and the command that does so.
+
+inline constexpr std::string_view kSshScheme = "ssh://";
+
+/// Reads a URL whose parts cannot be taken for anything else by ssh or by a shell.
+/// @param ssh      the program and options, in words as a shell would take them apart
+/// @param program  rdmameter's name or path there; relative to the home folder if it has a /
+/// @throws UsageError
+RemoteStart remote_start(std::string_view url, std::string_view ssh, const std::string& program);
 
 /// The options that name hosts.
 struct HostOptions {

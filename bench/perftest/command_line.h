@@ -29,4 +29,11 @@ struct PerftestCommand {
 PerftestCommand read_perftest_command(const PerftestTool& tool,
                                       const std::vector<std::string>& arguments);
 
+// Messages are written for `rdmameter run`, whose options perftest's tools do not have.
+
+/// The message with each option of `rdmameter run` as perftest's option: "-c RC" for
+/// "--transport rc", "-i" for "--port-num". One that perftest has not is named as an option of
+/// `rdmameter run`.
+std::string in_words_of_perftest(std::string_view message);
+
 }  // namespace rdmameter

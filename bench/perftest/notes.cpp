@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/perftest/notes.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <cstdlib>
+#include <string>
 
 #include "core/base/printable.h"
+#include "core/log/print.h"
 #include "reports/text/terminal_lines.h"
 
 namespace rdmameter {
@@ -15,6 +20,32 @@ bool notes_wanted() {
 
 void tell_note(std::string_view text) {
   if (notes_wanted()) tell_lines("rdmameter: {}\n", printable(text));
+}
+
+void PerftestLimits::add(const PerftestReport& report, std::uint64_t size_bytes,
+                         const PerftestTraffic& traffic) {
+  const PerftestBandwidth reached = perftest_bandwidth(report, size_bytes, traffic);
+  best_bandwidth_ = std::max(best_bandwidth_.value_or(0), reached.average);
+  best_rate_ = std::max(best_rate_.value_or(0), reached.message_rate);
+}
+
+bool PerftestLimits::met(const PerftestReport& report) const {
+  if (best_bandwidth_ && bandwidth_ && *best_bandwidth_ < *bandwidth_) {
+    tell_text("Error: BW result is below bw limit\n");
+    tell_lines("rdmameter: the bandwidth of {:.2f} is below -w, --limit_bw {:.2f} {}\n",
+               *best_bandwidth_, *bandwidth_, report.gbits ? "Gb/sec" : "MiB/sec");
+    return false;
+  }
+  if (!best_rate_ || !rate_ || *best_rate_ >= *rate_) return true;
+  const std::string slow = fmt::format(
+      "the message rate of {:.6f} is below -y, --limit_msgrate {:.6f} Mpps", *best_rate_, *rate_);
+  if (!bandwidth_) {
+    tell_note(slow + ", which changes no status without -w");
+    return true;
+  }
+  tell_text("Error: Msg rate  is below msg_rate limit\n");
+  tell_lines("rdmameter: {}\n", slow);
+  return false;
 }
 
 }  // namespace rdmameter

@@ -4,7 +4,11 @@
 // environment asks for them.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string_view>
+
+#include "bench/perftest/report.h"
 
 namespace rdmameter {
 
@@ -16,5 +20,27 @@ bool notes_wanted();
 /// "rdmameter: TEXT" on stderr, if notes are wanted.
 /// @param text  of others, too: it is made printable
 void tell_note(std::string_view text);
+
+// -w and -y: rates below which a perftest tool ends with 1.
+
+/// The limits of -w and -y. Of several rows (-a) one that reaches a limit is enough,
+/// as in perftest.
+class PerftestLimits {
+ public:
+  /// @param bandwidth  -w in the unit of the column
+  /// @param rate       -y [Mmsg/s], which fails nothing without -w
+  PerftestLimits(std::optional<double> bandwidth, std::optional<double> rate)
+      : bandwidth_(bandwidth), rate_(rate) {}
+
+  void add(const PerftestReport& report, std::uint64_t size_bytes, const PerftestTraffic& traffic);
+
+  /// Is no limit missed that changes the status? Else stderr says which, first by the line by which
+  /// scripts know it. -y alone is told in a note.
+  bool met(const PerftestReport& report) const;
+
+ private:
+  std::optional<double> bandwidth_, rate_;
+  std::optional<double> best_bandwidth_, best_rate_;  ///< of any row
+};
 
 }  // namespace rdmameter

@@ -2,6 +2,8 @@
 // The programs of perftest whose command lines we take.
 #pragma once
 
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
 #include <span>
 #include <string_view>
 
@@ -18,5 +20,17 @@ std::span<const PerftestTool> perftest_tools();
 
 /// The program of this name; null: perftest has none, or one that we have not (raw_ethernet_*).
 const PerftestTool* find_perftest_tool(std::string_view name);
+
+// Up to which size perftest's latency tests inline a message, adapter by adapter.
+
+/// perftest's inline bytes for a device that it leaves at its default, on RC or UC and on UD; 0:
+/// bandwidths, reads and atomics.
+std::uint64_t perftest_default_inline(const PerftestTool& tool, bool datagrams);
+
+/// The inline bytes that perftest's latency tests ask for on this device, from its default; 0 where
+/// perftest does not know the device.
+/// @param environment  of an end; without a device (the null device): the default
+std::uint64_t perftest_inline_on(const nlohmann::ordered_json& environment,
+                                 std::uint64_t default_bytes, bool datagrams);
 
 }  // namespace rdmameter

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "bench/cases/select_tests.h"
-#include "bench/perftest/inline_table.h"
+#include "bench/perftest/tool.h"
 #include "core/base/error.h"
 #include "core/base/ip_address.h"
 #include "core/base/parse_value.h"

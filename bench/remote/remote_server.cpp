@@ -33,7 +33,7 @@ constexpr std::size_t kMaxNoiseBytes = 1 << 20;
 /// The server has ended its sessions by then, and ssh has heard of it.
 constexpr auto kEndGrace = 15s;
 constexpr auto kStartGrace = 3s;  ///< what did not come up has nothing to end in good order
-constexpr auto kTermGrace = 2s;
+constexpr auto kSshGrace = 2s;
 
 /// Exit statuses of a shell, and of ssh itself.
 constexpr int kNotExecutable = 126, kNotFound = 127, kOfSsh = 255;
@@ -128,7 +128,7 @@ int RemoteServer::end(std::chrono::seconds grace) noexcept {
   stdout_.reset();
   if (!process_ || !ended_within(Deadline::in(grace))) {
     kill(-child_, SIGTERM);
-    if (!process_ || !ended_within(Deadline::in(kTermGrace))) kill(-child_, SIGKILL);
+    if (!process_ || !ended_within(Deadline::in(kSshGrace))) kill(-child_, SIGKILL);
   }
   stderr_.take();
   return end_of_child(std::exchange(child_, 0));

@@ -8,8 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "core/server/child_stderr.h"
-#include "core/wire/descriptor.h"
+#include "core/server/session_process.h"
 #include "core/wire/socket.h"
 #include "core/wire/wait.h"
 

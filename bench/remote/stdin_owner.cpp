@@ -14,7 +14,7 @@
 
 #include "core/base/error.h"
 #include "core/base/thread.h"
-#include "core/log/tell.h"
+#include "core/log/print.h"
 #include "core/wire/auth.h"
 
 namespace rdmameter {
@@ -22,7 +22,7 @@ namespace {
 
 /// A server looks this often whether it has a client. Far below kAloneTimeout, and rare enough not
 /// to be seen in a measurement.
-constexpr std::chrono::seconds kLook{10};
+constexpr std::chrono::seconds kAloneLook{10};
 
 /// @return  false: stdin has ended
 bool read_stdin(std::string& text, std::size_t max_bytes) {
@@ -76,7 +76,8 @@ StdinOwner::~StdinOwner() {
 void StdinOwner::watch() {
   Deadline alone = Deadline::in(kAloneTimeout);
   for (;;) {
-    const Waited waited = wait_for(STDIN_FILENO, POLLIN, Deadline::in(kLook), interrupt_, &done_);
+    const Waited waited =
+        wait_for(STDIN_FILENO, POLLIN, Deadline::in(kAloneLook), interrupt_, &done_);
     if (waited == Waited::woken || waited == Waited::interrupted) return;
     std::string ignored;
     if (waited == Waited::ready && !read_stdin(ignored, 4096)) break;

@@ -9,7 +9,7 @@
 #include <regex>
 #include <string_view>
 
-#include "bench/cases/nearest.h"
+#include "bench/cases/words.h"
 #include "core/base/error.h"
 #include "core/base/parse_value.h"
 

@@ -6,10 +6,12 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "bench/running/process.h"
 #include "core/wire/wait.h"
 
 namespace rdmameter {
@@ -58,5 +60,16 @@ ExitResult run_child(const std::vector<std::string>& words,
 /// @throws MeasurementError  it cannot be started
 int run_in_our_place(const std::vector<std::string>& words, const InterruptSource& interrupt,
                      std::chrono::milliseconds kill_after = std::chrono::seconds(60));
+
+// Starting this very program again, as several ranks.
+
+/// Runs `mpirun -np RANKS` to its end, of this program with the same arguments. Ranks end with us.
+/// @param arguments  without the program's name
+/// @return           what the ranks have ended with
+/// @throws UsageError        mpirun cannot be started
+/// @throws MeasurementError  it ended otherwise than by what ranks end with: a signal,
+///                           its own error
+ExitStatus launch_ranks(std::uint64_t ranks, const std::vector<std::string>& arguments,
+                        const InterruptSource& interrupt);
 
 }  // namespace rdmameter

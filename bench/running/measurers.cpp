@@ -7,14 +7,13 @@
 #include <utility>
 
 #include "bench/background/background_measurer.h"
-#include "bench/running/failed_measurer.h"
-#include "bench/running/interval_line.h"
+#include "bench/running/status_line.h"
 #include "core/base/error.h"
 #include "core/control/control_measurer.h"
 #include "core/engine/null/null_measurer.h"
 #include "core/engine/search/sweep_measurer.h"
 #include "core/instrument/clock.h"
-#include "core/log/tell.h"
+#include "core/log/print.h"
 #include "core/server/server.h"
 #include "core/session/initiator.h"
 #include "reports/text/terminal_lines.h"

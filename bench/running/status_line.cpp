@@ -7,10 +7,16 @@
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
+#include <string_view>
+#include <utility>
 
 #include "core/base/printable.h"
+#include "core/log/print.h"
+#include "reports/summary/metric.h"
+#include "reports/text/terminal_lines.h"
 
 namespace rdmameter {
+
 std::string clock_text(double seconds) {
   const auto whole = static_cast<std::uint64_t>(std::llround(seconds));
   const std::uint64_t minutes = whole / 60 % 60;
@@ -32,6 +38,68 @@ bool stderr_is_interactive() {
   const char* terminal = std::getenv("TERM");
   const bool dumb = terminal == nullptr || *terminal == '\0' || std::strcmp(terminal, "dumb") == 0;
   return isatty(STDERR_FILENO) == 1 && !dumb && std::getenv("CI") == nullptr;
+}
+
+namespace {
+
+/// ";  half RTT p50 12.3 µs, p99 20.1 µs, max 105.0 ms, 3 lost", as the line of the case has them;
+/// empty: there is nothing to tell.
+std::string latency_text(const std::optional<IntervalLatency>& latency, bool half) {
+  std::string text, before = half ? ";  half RTT " : ";  ";
+  const auto add = [&](const std::string& more) { text += std::exchange(before, ", ") + more; };
+  const auto add_time = [&](std::string_view name, std::optional<std::uint64_t> ns) {
+    if (!ns) return;
+    const double shown = static_cast<double>(*ns) / (half ? 2 : 1);
+    add(fmt::format("{} {}", name, metric_text(Metric::p50, shown)));
+  };
+  if (!latency) return text;
+  add_time("p50", latency->p50);
+  add_time("p99", latency->p99);
+  add_time("max", latency->max);
+  if (latency->lost == 0) return text;
+  if (text.empty()) before = ";  ";
+  add(fmt::format("{} lost", latency->lost));
+  return text;
+}
+
+}  // namespace
+
+std::string interval_line(const TestCase& test_case, const ProgressInterval& interval) {
+  const auto operations = static_cast<double>(interval.operations);
+  const std::string text = fmt::format("{:.1f} s  ", interval.end_s);
+  if (interval.operations == 0) return text + "nothing";
+  const double per_s = operations / interval.length_s;
+  if (test_case.pattern == Pattern::bandwidth)
+    return text + metric_text(Metric::mmsg_per_s, per_s * 1e-6) + "  " +
+           metric_text(Metric::gbps, per_s * static_cast<double>(test_case.size_bytes) * 8e-9);
+  const bool half = test_case.pattern == Pattern::ping_pong;
+  return text +
+         fmt::format("{} {}, one in {}", interval.operations, half ? "round trips" : "operations",
+                     metric_text(Metric::mean, 1e9 / per_s)) +
+         latency_text(interval.latency, half);
+}
+
+std::string sweep_line(const SweepPoint& point) {
+  std::string text = fmt::format("{}/s: reached {:.0f}/s", point.rate_per_s, point.reached_per_s);
+  if (point.saturated) return text + " (saturated)";
+  if (point.p50_ns) text += fmt::format(", p50 {}", metric_text(Metric::p50, *point.p50_ns));
+  if (point.p99_ns) text += fmt::format(", p99 {}", metric_text(Metric::p99, *point.p99_ns));
+  return text;
+}
+
+SweepListener sweep_printer() {
+  if (!stderr_is_interactive()) return {};
+  return [](const SweepPoint& point) { tell("\r\033[K{}", for_stderr(sweep_line(point) + "\n")); };
+}
+
+IntervalListener interval_printer() {
+  const bool at_terminal = stderr_is_interactive();
+  const std::string_view before = at_terminal ? "\r\033[K" : "";  // clears the status line
+  return {.hear =
+              [before](const TestCase& test_case, const ProgressInterval& interval) {
+                tell("{}{}", before, for_stderr(interval_line(test_case, interval) + "\n"));
+              },
+          .bounded_too = at_terminal};
 }
 
 }  // namespace rdmameter

@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include <cstdint>
+#include <ctime>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -26,6 +28,16 @@ std::thread start_thread(Work&& work) {
     throw MeasurementError(fmt::format("a thread cannot be created: {}. {}.",
                                        error.code().message(), kRaiseProcessLimit));
   }
+}
+
+// CPU time of the calling thread.
+
+/// User and system time since the thread began [ns]. A system call.
+inline std::uint64_t thread_cpu_ns() noexcept {
+  timespec time{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000U +
+         static_cast<std::uint64_t>(time.tv_nsec);
 }
 
 }  // namespace rdmameter

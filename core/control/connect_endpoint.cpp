@@ -10,8 +10,8 @@
 #include "core/control/control_call.h"
 #include "core/engine/device/device_terms.h"
 #include "core/verbs/check.h"
-#include "core/verbs/cm/failure.h"
-#include "core/verbs/iwarp.h"
+#include "core/verbs/cm/connector.h"
+#include "core/verbs/device.h"
 #include "core/verbs/probe.h"
 #include "core/wire/auth.h"
 

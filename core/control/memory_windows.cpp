@@ -13,7 +13,6 @@
 #include "core/verbs/check.h"
 #include "core/verbs/memory/memory.h"
 #include "core/verbs/probe.h"
-#include "core/verbs/wc_status.h"
 
 namespace rdmameter {
 namespace {

@@ -9,7 +9,7 @@
 #include "core/base/error_text.h"
 #include "core/verbs/check.h"
 #include "core/verbs/device.h"
-#include "core/verbs/kernel_objects.h"
+#include "core/verbs/rdma_netlink.h"
 
 namespace rdmameter {
 namespace {

@@ -7,12 +7,11 @@
 #include <cstdlib>
 #include <optional>
 
-#include "core/base/cpu_list.h"
+#include "core/base/kernel_files.h"
 #include "core/base/parse_value.h"
-#include "core/base/sysfs.h"
 #include "core/doctor/examination.h"
 #include "core/doctor/thresholds.h"
-#include "core/verbs/pcie_path.h"
+#include "core/verbs/link_rate.h"
 
 namespace rdmameter {
 namespace {

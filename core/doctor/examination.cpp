@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "core/base/error.h"
-#include "core/base/sysfs.h"
+#include "core/base/kernel_files.h"
 #include "core/doctor/thresholds.h"
 #include "core/wire/message.h"
 

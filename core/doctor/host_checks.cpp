@@ -8,10 +8,8 @@
 #include <fstream>
 #include <optional>
 
-#include "core/base/capability.h"
-#include "core/base/cpu_list.h"
+#include "core/base/kernel_files.h"
 #include "core/base/parse_value.h"
-#include "core/base/sysfs.h"
 #include "core/doctor/examination.h"
 #include "core/doctor/thresholds.h"
 

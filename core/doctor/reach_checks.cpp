@@ -8,7 +8,7 @@
 #include <optional>
 #include <sstream>
 
-#include "core/base/sysfs.h"
+#include "core/base/kernel_files.h"
 #include "core/doctor/examination.h"
 #include "core/doctor/thresholds.h"
 

@@ -10,9 +10,9 @@
 #include "core/engine/case_memory.h"
 #include "core/engine/loop/table.h"
 #include "core/verbs/check.h"
+#include "core/verbs/device.h"
 #include "core/verbs/environment.h"
-#include "core/verbs/iwarp.h"
-#include "core/verbs/memory/scatter_to_cqe.h"
+#include "core/verbs/memory/memory.h"
 #include "core/verbs/probe.h"
 
 namespace rdmameter {

@@ -20,7 +20,6 @@
 #include "core/engine/layout/layout.h"
 #include "core/test_case/test_case.h"
 #include "core/verbs/cm/connector.h"
-#include "core/verbs/cm/multicast.h"
 #include "core/verbs/device.h"
 #include "core/verbs/handles.h"
 #include "core/verbs/memory/memory.h"

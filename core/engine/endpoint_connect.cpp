@@ -8,8 +8,8 @@
 #include "core/engine/endpoint.h"
 #include "core/test_case/flow_label.h"
 #include "core/verbs/check.h"
-#include "core/verbs/cm/ipoib.h"
-#include "core/verbs/iwarp.h"
+#include "core/verbs/cm/cm_address.h"
+#include "core/verbs/device.h"
 
 namespace rdmameter {
 

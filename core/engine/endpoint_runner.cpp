@@ -6,10 +6,10 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "core/base/cpu_time.h"
+#include "core/base/thread.h"
 #include "core/engine/account/over_time.h"
 #include "core/engine/layout/layout.h"
-#include "core/verbs/wc_status.h"
+#include "core/verbs/check.h"
 
 namespace rdmameter {
 namespace {

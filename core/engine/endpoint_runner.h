@@ -21,7 +21,7 @@
 #include "core/engine/loop/loop_state.h"
 #include "core/engine/placement/affinity.h"
 #include "core/instrument/clock.h"
-#include "core/instrument/latency_series.h"
+#include "core/instrument/series.h"
 #include "core/result/row.h"
 #include "core/test_case/test_case.h"
 

@@ -10,9 +10,9 @@
 #include "core/engine/credits.h"
 #include "core/engine/loop/table.h"
 #include "core/test_case/flow_label.h"
-#include "core/verbs/async_events.h"
+#include "core/verbs/device.h"
+#include "core/verbs/device_events.h"
 #include "core/verbs/environment.h"
-#include "core/verbs/iwarp.h"
 #include "core/wire/auth.h"
 
 namespace rdmameter {

@@ -6,7 +6,7 @@
 #include "core/engine/endpoint_runner.h"
 #include "core/engine/mix_verify.h"
 #include "core/engine/work.h"
-#include "core/verbs/counters.h"
+#include "core/verbs/device_events.h"
 
 namespace rdmameter {
 

@@ -9,8 +9,7 @@
 #include <cmath>
 #include <thread>
 
-#include "core/base/sysfs.h"
-#include "core/instrument/clock_judge.h"
+#include "core/base/kernel_files.h"
 
 #if defined(__x86_64__)
 #include <cpuid.h>

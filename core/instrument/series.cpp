@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 
 namespace rdmameter {
 
@@ -44,6 +45,202 @@ nlohmann::ordered_json Series::json() const {
           {"messages", messages},
           {"mmsg_per_s_min", std::min(min, max)},
           {"mmsg_per_s_max", max}};
+}
+
+namespace {
+
+constexpr std::uint64_t kNoValue = std::numeric_limits<std::uint64_t>::max();
+// As reported_percentile() has it: ten samples beyond.
+constexpr std::uint64_t kFewestForP50 = 20, kFewestForP99 = 1000;
+
+std::optional<std::uint64_t> known(std::uint64_t value) {
+  return value == kNoValue ? std::nullopt : std::optional(value);
+}
+
+}  // namespace
+
+const std::size_t LatencySeries::kBytes =
+    kMostIntervals * sizeof(Slot) + kHistogramBuckets * sizeof(std::uint64_t);
+
+LatencySeries::LatencySeries(std::uint64_t interval_ns, bool lossy)
+    : lossy_(lossy),
+      interval_ns_(interval_ns),
+      ends_ns_(interval_ns),
+      slots_(std::make_unique<Slot[]>(kMostIntervals)),
+      before_(std::make_unique<std::uint64_t[]>(kHistogramBuckets)) {
+  std::iota(order_.begin(), order_.end(), std::uint16_t{0});
+}
+
+LatencySeries::Slot& LatencySeries::next_slot() noexcept {
+  if (!joining_) return slots_[order_[count_]];
+  join(fresh_);
+  Slot& freed = slots_[order_[2 * fresh_ + 1]];
+  freed = {};
+  return freed;
+}
+
+void LatencySeries::close(const Histogram& all, std::uint64_t lost) noexcept {
+  Slot& slot = next_slot();
+  if (all.min_ns() != kNoValue) {
+    constexpr std::uint64_t kLargest = (std::uint64_t{1} << kHistogramMaxBits) - 1;
+    const auto first =
+        static_cast<std::uint32_t>(histogram_index(std::min(all.min_ns(), kLargest)));
+    const auto last = static_cast<std::uint32_t>(histogram_index(std::min(all.max_ns(), kLargest)));
+    for (std::uint32_t index = first; index <= last; ++index) {
+      const std::uint64_t n = all.bucket(index) - before_[index];
+      if (n == 0) continue;
+      before_[index] += n;
+      slot.n[index >> kCoarser] += static_cast<std::uint32_t>(n);
+      slot.count += n;
+      slot.max_ns = std::min(histogram_lowest(index + 1) - 1, all.max_ns());
+    }
+    if (const std::uint64_t beyond = all.overflow() - overflow_before_; beyond != 0) {
+      overflow_before_ += beyond;
+      slot.count += beyond;
+      slot.max_ns = all.max_ns();
+    }
+  }
+  slot.lost = lost - lost_before_;
+  lost_before_ = lost;
+  end_interval(slot);
+}
+
+void LatencySeries::close_empty() noexcept {
+  end_interval(next_slot());
+}
+
+/// Tells of it, and makes room for the next one.
+void LatencySeries::end_interval(const Slot& slot) noexcept {
+  const IntervalLatency latency = latency_of(slot);
+  const std::uint64_t version = version_.load(std::memory_order_relaxed);
+  version_.store(version + 1);
+  told_.count = latency.count;
+  told_.lost = latency.lost;
+  told_.p50 = latency.p50.value_or(kNoValue);
+  told_.p99 = latency.p99.value_or(kNoValue);
+  told_.max = latency.max.value_or(kNoValue);
+  version_.store(version + 2);
+
+  ends_ns_ += interval_ns_;
+  if (!joining_) {
+    ++count_;
+  } else if (++fresh_ == kMostIntervals / 2) {
+    settle();
+  }
+  if (joining_ || count_ < kMostIntervals) return;
+  joining_ = true;
+  fresh_ = 0;
+  ends_ns_ += interval_ns_;
+  interval_ns_ *= 2;
+}
+
+void LatencySeries::note(const Histogram& all, std::uint64_t lost,
+                         std::uint64_t elapsed_ns) noexcept {
+  if (elapsed_ns < ends_ns_) return;
+  close(all, lost);
+  while (elapsed_ns >= ends_ns_) close_empty();
+}
+
+std::optional<IntervalLatency> LatencySeries::latest(std::uint64_t& seen) const noexcept {
+  for (;;) {
+    const std::uint64_t version = version_.load();
+    if (version / 2 == seen) return std::nullopt;
+    const IntervalLatency latency{.count = told_.count,
+                                  .lost = told_.lost,
+                                  .p50 = known(told_.p50),
+                                  .p99 = known(told_.p99),
+                                  .max = known(told_.max)};
+    if (version % 2 == 0 && version_.load() == version) {
+      seen = version / 2;
+      return latency;
+    }
+  }
+}
+
+void LatencySeries::take_over(Slot& into, const Slot& from) noexcept {
+  for (std::size_t i = 0; i < kBuckets; ++i) into.n[i] += from.n[i];
+  into.count += from.count;
+  into.lost += from.lost;
+  into.max_ns = std::max(into.max_ns, from.max_ns);
+}
+
+void LatencySeries::join(std::size_t pair) noexcept {
+  take_over(slots_[order_[2 * pair]], slots_[order_[2 * pair + 1]]);
+}
+
+/// Joins what is left to be joined; then the intervals are in order again.
+void LatencySeries::settle() {
+  if (!joining_) return;
+  constexpr std::size_t kPairs = kMostIntervals / 2;
+  for (std::size_t pair = fresh_; pair < kPairs; ++pair) {
+    join(pair);
+    slots_[order_[2 * pair + 1]] = {};
+  }
+  const decltype(order_) before = order_;
+  for (std::size_t pair = 0; pair < kPairs; ++pair) {
+    order_[pair] = before[2 * pair];
+    order_[kPairs + pair] = before[2 * pair + 1];
+  }
+  count_ = kPairs + fresh_;
+  joining_ = false;
+}
+
+/// Intervals of twice the length.
+void LatencySeries::halve() {
+  settle();
+  std::vector<std::uint16_t> first, second;
+  for (std::size_t i = 0; i < count_; i += 2) {
+    first.push_back(order_[i]);
+    if (i + 1 == count_) break;
+    join(i / 2);
+    slots_[order_[i + 1]] = {};
+    second.push_back(order_[i + 1]);
+  }
+  std::ranges::copy(first, order_.begin());
+  std::ranges::copy(second, order_.begin() + static_cast<std::ptrdiff_t>(first.size()));
+  count_ = first.size();
+  interval_ns_ *= 2;
+}
+
+void LatencySeries::add(LatencySeries& other) {
+  settle();
+  other.settle();
+  while (interval_ns_ < other.interval_ns_) halve();
+  while (other.interval_ns_ < interval_ns_) other.halve();
+  for (std::size_t i = 0; i < other.count_; ++i)
+    take_over(slots_[order_[i]], other.slots_[other.order_[i]]);
+  count_ = std::max(count_, other.count_);
+}
+
+/// The middle of the bucket with the sample of this rank, from 1; within the greatest.
+std::uint64_t LatencySeries::value_of(const Slot& slot, std::uint64_t rank) noexcept {
+  std::uint64_t seen = 0;
+  for (std::size_t i = 0; i < kBuckets; ++i) {
+    seen += slot.n[i];
+    if (seen < rank) continue;
+    const std::uint64_t lowest = histogram_lowest(static_cast<std::uint32_t>(i << kCoarser));
+    const std::uint64_t end = histogram_lowest(static_cast<std::uint32_t>((i + 1) << kCoarser));
+    return std::min(lowest + (end - lowest) / 2, slot.max_ns);
+  }
+  return slot.max_ns;
+}
+
+IntervalLatency LatencySeries::latency_of(const Slot& slot) noexcept {
+  IntervalLatency latency{.count = slot.count, .lost = slot.lost, .p50 = {}, .p99 = {}, .max = {}};
+  if (slot.count == 0) return latency;
+  latency.max = slot.max_ns;
+  if (slot.count >= kFewestForP50) latency.p50 = value_of(slot, (slot.count + 1) / 2);
+  if (slot.count >= kFewestForP99) latency.p99 = value_of(slot, slot.count - slot.count / 100);
+  return latency;
+}
+
+std::vector<IntervalLatency> LatencySeries::intervals() {
+  settle();
+  std::vector<IntervalLatency> list;
+  for (std::size_t i = 0; i < count_; ++i) list.push_back(latency_of(slots_[order_[i]]));
+  const bool nothing = list.size() > 1 && list.back().count == 0 && list.back().lost == 0;
+  if (nothing) list.pop_back();  // the loop ended with the interval before
+  return list;
 }
 
 }  // namespace rdmameter

@@ -7,10 +7,29 @@
 
 #include <fmt/format.h>
 
+#include <chrono>
 #include <string_view>
 #include <utility>
 
 namespace rdmameter {
+
+// Writing to what may take nothing for ever (a pipe without a reader, a stopped terminal), and
+// other waits of commands, so that SIGTERM and Ctrl-C end them. A session's waits
+// are in core/wire/wait.h.
+
+/// Waits of this process end when `file` becomes readable: that of the InterruptSource, which is
+/// never drained. Without it they have no end. Called before there are threads.
+void end_waits_with(int file) noexcept;
+
+/// @return  must everything end? Then it returns at once
+bool wait_or_end(std::chrono::milliseconds time) noexcept;
+
+/// Once everything must end, a reader that is there still has this long for what is left.
+inline constexpr std::chrono::milliseconds kLastWait{500};
+
+/// Writes all of it where the stream stands, in parts that a pipe takes whole.
+/// @return  0, the errno value, or EINTR: everything must end, and the stream takes nothing
+int write_patiently(int file, std::string_view text) noexcept;
 
 /// After the first failure: does nothing.
 void print_text(std::string_view text) noexcept;
@@ -27,5 +46,36 @@ bool flush_print() noexcept;
 /// Why something did not arrive [errno value]; 0: all has. EPIPE: its reader has
 /// gone. EINTR: the program must end, and the stream is not read.
 int print_error() noexcept;
+
+// What the program says to people on stderr. Telling cannot fail: where stderr is closed, full or
+// without a reader, the text is lost and nothing else changes, no exit status either. So it is the
+// only way in which the program writes to stderr (tests/style/architecture_test.py).
+
+/// Writes the text as it is. Waits while a pipe or a terminal takes nothing, as any program does,
+/// until everything must end;
+/// a server must not wait, and has a TellSink.
+void tell_text(std::string_view text) noexcept;
+
+template <class... Values>
+void tell(fmt::format_string<Values...> format, Values&&... values) noexcept {
+  try {
+    tell_text(fmt::format(format, std::forward<Values>(values)...));
+  } catch (...) {  // no memory for it
+  }
+}
+
+/// While it lives, what is told goes to it instead of to stderr. One at a time; all threads that
+/// may tell something begin after it and end before it.
+class TellSink {
+ public:
+  virtual void told(std::string_view text) noexcept = 0;
+  TellSink(TellSink&&) = delete;
+
+ protected:
+  TellSink() = default;
+  ~TellSink() = default;
+  void take_over() noexcept;
+  void give_back() noexcept;
+};
 
 }  // namespace rdmameter

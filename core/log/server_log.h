@@ -17,7 +17,7 @@
 #include <string_view>
 
 #include "core/log/log_limit.h"
-#include "core/log/tell.h"
+#include "core/log/print.h"
 
 namespace rdmameter {
 

@@ -31,7 +31,7 @@
 #include <vector>
 
 #include "core/result/checked_json.h"
-#include "core/result/json_numbers.h"
+#include "core/result/json_text.h"
 #include "core/result/row.h"
 
 namespace rdmameter {

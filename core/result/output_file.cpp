@@ -17,8 +17,8 @@
 #include <utility>
 
 #include "core/base/error.h"
-#include "core/base/patient_write.h"
 #include "core/log/print.h"
+#include "core/result/result_file.h"
 
 namespace rdmameter {
 namespace {

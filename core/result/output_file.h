@@ -80,7 +80,7 @@ class NewFile {
 
 // ---- A report into a file, whole or not at all.
 
-/// Writes the text to a file beside `path` and moves that there, so that whoever reads (Prometheus'
+/// Writes the text to a file beside `path` and moves that there, so that a reader (Prometheus'
 /// collector, a browser) never sees half of it. A pipe, a device or /dev/stdout is written
 /// directly; "-" is stdout.
 /// @throws UsageError       nothing can be written there

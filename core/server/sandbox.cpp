@@ -19,7 +19,7 @@
 #include "core/base/error.h"
 #include "core/base/parse_value.h"
 #include "core/server/call_filter.h"
-#include "core/wire/descriptor.h"
+#include "core/wire/wait.h"
 
 namespace rdmameter {
 namespace {

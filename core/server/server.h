@@ -18,6 +18,12 @@
 
 namespace rdmameter {
 
+// Does the limit on open files let a server have so many clients?
+
+/// Raises the soft limit (RLIMIT_NOFILE) to what so many clients may take.
+/// @throws UsageError  the hard limit is lower; the text names what fits
+void allow_open_files(std::uint32_t max_clients);
+
 /// More than the greatest case has, of both directions.
 inline constexpr std::uint64_t kMaxThreads = 1024;
 

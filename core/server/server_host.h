@@ -13,10 +13,28 @@
 
 #include "core/instrument/clock.h"
 #include "core/log/log_limit.h"
-#include "core/server/account.h"
 #include "core/session/session_host.h"
 
 namespace rdmameter {
+
+// What all clients of a server share, and each case takes a part of for its length.
+
+/// Takes and gives back, from any thread.
+class Account {
+ public:
+  explicit Account(const CaseNeeds& limits) : limits_(limits) {}
+
+  /// Takes all that the case needs, or nothing.
+  /// @throws Unsupported       it would not fit if it were alone
+  /// @throws MeasurementError  it does not fit beside the others
+  void take(const CaseNeeds& needs);
+  void give_back(const CaseNeeds& needs) noexcept;
+
+ private:
+  const CaseNeeds limits_;
+  std::mutex mutex_;
+  CaseNeeds taken_;
+};
 
 /// A line about a client in a server's log.
 struct ClientLine {

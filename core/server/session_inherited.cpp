@@ -13,7 +13,7 @@
 #include "core/base/error.h"
 #include "core/base/error_text.h"
 #include "core/base/thread.h"
-#include "core/log/tell.h"
+#include "core/log/print.h"
 #include "core/server/session_process.h"
 #include "core/session/failure.h"
 #include "core/session/protocol.h"

@@ -8,7 +8,7 @@
 #include "core/control/control_measurer.h"
 #include "core/session/message_exchange.h"
 #include "core/session/messages.h"
-#include "core/wire/orderly_end.h"
+#include "core/wire/watcher.h"
 
 namespace rdmameter {
 namespace {

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "core/session/protocol.h"
-#include "core/wire/orderly_end.h"
+#include "core/wire/watcher.h"
 
 namespace rdmameter {
 namespace {

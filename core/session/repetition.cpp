@@ -5,7 +5,7 @@
 
 #include <random>
 
-#include "core/base/softirq.h"
+#include "core/base/kernel_files.h"
 #include "core/engine/account/over_time.h"
 #include "core/engine/blame/judge.h"
 #include "core/session/bandwidth_result.h"
@@ -13,7 +13,6 @@
 #include "core/session/loop_thread.h"
 #include "core/session/window_sync.h"
 #include "core/wire/channel.h"
-#include "core/wire/orderly_end.h"
 #include "core/wire/watcher.h"
 
 namespace rdmameter {

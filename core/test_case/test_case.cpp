@@ -11,9 +11,9 @@
 #include <set>
 #include <vector>
 
-#include "core/base/cpu_list.h"
 #include "core/base/error.h"
 #include "core/base/ip_address.h"
+#include "core/base/kernel_files.h"
 #include "core/base/parse_value.h"
 #include "core/base/printable.h"
 #include "core/test_case/flow_label.h"

@@ -109,4 +109,14 @@ nlohmann::ordered_json devices_json();
 /// The devices as a text for people. @param devices  from devices_json()
 std::string devices_text(const nlohmann::ordered_json& devices);
 
+// iWARP runs over TCP: its ports are reached by the IP addresses of their network interface, and
+// its QPs are connected by rdma_cm alone.
+
+bool is_iwarp(const ibv_context& context);
+
+/// The addresses of a port's network interface, as GIDs whose index counts them: IPv4 before IPv6,
+/// link-local ones last. The interface is the one that the port's GID names (Linux 6.5), else that
+/// of `rdma link`, else the only one of the device in sysfs.
+std::vector<Gid> iwarp_addresses(ibv_context& context, std::uint8_t port_num);
+
 }  // namespace rdmameter

@@ -17,8 +17,8 @@
 #include <set>
 #include <system_error>
 
-#include "core/base/sysfs.h"
-#include "core/instrument/clock_judge.h"
+#include "core/base/kernel_files.h"
+#include "core/instrument/clock.h"
 #include "core/verbs/link_rate.h"
 
 #if defined(__x86_64__)

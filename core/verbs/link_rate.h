@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "core/verbs/device.h"
 
@@ -35,5 +36,15 @@ LinkRateFacts link_rate_facts(ibv_context& context, const PortInfo& port, std::u
 /// port_speed, active_speed_ex, sysfs_rate, netdev_mbps, active_speed. Where the driver may tell a
 /// constant (mana, and EFA where it tells 4X EDR) port_speed alone.
 std::optional<double> link_rate_gbps(const LinkRateFacts& facts);
+
+// What lies between two PCI devices of this machine.
+
+/// @param gpu     its bus ID: "0000:17:00.0"
+/// @param device  a verbs device
+/// @param sysfs   the kernel's
+/// @return "switch": a switch or a root port above both; "root": one host bridge; "node": two of
+///         one NUMA node; "socket": of different ones; "unknown"
+std::string_view pcie_path(std::string_view gpu, std::string_view device,
+                           const std::filesystem::path& sysfs = "/sys");
 
 }  // namespace rdmameter

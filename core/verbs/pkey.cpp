@@ -6,7 +6,7 @@
 
 #include "core/base/error.h"
 #include "core/verbs/check.h"
-#include "core/verbs/iwarp.h"
+#include "core/verbs/device.h"
 
 namespace rdmameter {
 namespace {

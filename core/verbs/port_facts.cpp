@@ -11,7 +11,6 @@
 #include "core/base/error.h"
 #include "core/verbs/device.h"
 #include "core/verbs/gid_pair.h"
-#include "core/verbs/iwarp.h"
 #include "core/verbs/probe.h"
 
 namespace rdmameter {

@@ -23,7 +23,7 @@
 
 #include "core/base/error.h"
 #include "core/base/ip_address.h"
-#include "core/log/tell.h"
+#include "core/log/print.h"
 
 namespace rdmameter {
 namespace {

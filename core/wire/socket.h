@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "core/base/error.h"
-#include "core/wire/descriptor.h"
 #include "core/wire/wait.h"
 
 namespace rdmameter {

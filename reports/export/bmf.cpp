@@ -4,7 +4,7 @@
 // [operations/s] are there in every project, other measures are made when first seen.
 #include <algorithm>
 
-#include "core/base/json_text.h"
+#include "core/result/json_text.h"
 #include "reports/export/format.h"
 #include "reports/summary/summary.h"
 

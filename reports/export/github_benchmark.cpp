@@ -4,7 +4,7 @@
 // https://github.com/benchmark-action/github-action-benchmark (README, "tool")
 #include <fmt/core.h>
 
-#include "core/base/json_text.h"
+#include "core/result/json_text.h"
 #include "reports/export/format.h"
 #include "reports/summary/summary.h"
 

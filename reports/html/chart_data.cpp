@@ -13,7 +13,7 @@
 #include <utility>
 
 #include "core/instrument/histogram.h"
-#include "core/result/json_numbers.h"
+#include "core/result/json_text.h"
 #include "core/result/row_json.h"
 #include "reports/figures/figures.h"
 #include "reports/html/topology_data.h"

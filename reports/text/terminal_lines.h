@@ -11,7 +11,6 @@
 #include <utility>
 
 #include "core/log/print.h"
-#include "core/log/tell.h"
 
 namespace rdmameter {
 

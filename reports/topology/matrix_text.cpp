@@ -12,7 +12,7 @@
 
 #include "core/base/printable.h"
 #include "reports/summary/metric.h"
-#include "topologies/graphs/placed_routes.h"
+#include "topologies/graphs/routes.h"
 
 namespace rdmameter {
 namespace {

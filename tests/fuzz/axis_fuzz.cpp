@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "bench/cases/axis_list.h"
+#include "bench/cases/cases.h"
 #include "core/base/error.h"
 #include "topologies/axes/rank_axes.h"
 

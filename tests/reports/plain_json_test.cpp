@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/result/plain_json.h"
-
 #include <gtest/gtest.h>
 
 #include <random>
@@ -8,6 +6,7 @@
 #include <vector>
 
 #include "core/result/row_json.h"
+#include "core/result/row_parser.h"
 #include "tests/reports/samples.h"
 
 namespace rdmameter {

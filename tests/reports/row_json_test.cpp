@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "core/base/error.h"
-#include "core/result/json_numbers.h"
+#include "core/result/json_text.h"
 #include "tests/reports/samples.h"
 
 namespace rdmameter {

@@ -8,10 +8,10 @@
 #include <future>
 
 #include "core/base/error.h"
-#include "core/wire/descriptor.h"
-#include "topologies/ranks/bootstrap/messages.h"
-#include "topologies/ranks/bootstrap/own_addresses.h"
+#include "core/wire/wait.h"
+#include "topologies/ranks/bootstrap/pmix_job.h"
 #include "topologies/ranks/bootstrap/rank_links.h"
+#include "topologies/ranks/bootstrap/ranks.h"
 
 namespace rdmameter {
 namespace {

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Room on links, against routes that are walked.
-#include "topologies/ranks/link_rooms.h"
-
 #include <gtest/gtest.h>
 
 #include <map>

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is left of a case after pairs of ranks have failed: barriers that avoid them, further
 // attempts.
+#include "topologies/ranks/lost_pairs.h"
+
 #include <gtest/gtest.h>
 
 #include "core/base/error.h"
 #include "topologies/axes/rank_axes.h"
-#include "topologies/ranks/connect/refused_edges.h"
-#include "topologies/ranks/pair_attempts.h"
 
 namespace rdmameter {
 namespace {

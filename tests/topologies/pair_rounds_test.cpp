@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "topologies/schedule/pair_rounds.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -8,6 +6,7 @@
 
 #include "core/base/error.h"
 #include "topologies/graphs/routes.h"
+#include "topologies/schedule/schedule.h"
 
 namespace rdmameter {
 namespace {

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "topologies/ranks/connect/qp_limit.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cerrno>
 
 #include "core/base/error.h"
+#include "topologies/ranks/connect/qp_maker.h"
 
 namespace rdmameter {
 namespace {

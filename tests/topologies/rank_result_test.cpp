@@ -8,7 +8,7 @@
 #include "core/base/error.h"
 #include "topologies/axes/rank_axes.h"
 #include "topologies/graphs/graph.h"
-#include "topologies/ranks/connect/refused_edges.h"
+#include "topologies/ranks/lost_pairs.h"
 
 namespace rdmameter {
 namespace {

@@ -2,6 +2,7 @@
 #include "topologies/collectives/collective.h"
 
 #include <algorithm>
+#include <array>
 #include <deque>
 #include <map>
 #include <utility>
@@ -185,6 +186,24 @@ void add_step(RankSchedule& schedule, SentWords sent, ReceivedWords received) {
   if (words_in(sent.words) > 0) step.send = std::move(sent);
   if (words_in(received.words) > 0) step.receive = std::move(received);
   if (step.send || step.receive) schedule.steps.push_back(std::move(step));
+}
+
+// The list of collectives.
+
+// Each in its own file.
+extern const Collective kAllreduceRing, kAllreduceRd, kAlltoallPairwise, kAlltoallBruck,
+    kAllgatherRing, kBroadcastBinomial, kBarrierDissemination;
+
+namespace {
+
+constexpr std::array kCollectives{&kAllreduceRing,       &kAllreduceRd,   &kAlltoallPairwise,
+                                  &kAlltoallBruck,       &kAllgatherRing, &kBroadcastBinomial,
+                                  &kBarrierDissemination};
+
+}  // namespace
+
+std::span<const Collective* const> collectives() {
+  return kCollectives;
 }
 
 }  // namespace rdmameter

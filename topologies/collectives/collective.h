@@ -66,7 +66,7 @@ struct RankSchedule {
 };
 
 /// A collective by one algorithm, all that the program knows of it. Adding one: a file with this
-/// entry, and its name in collectives.cpp.
+/// entry, and its name in collective.cpp.
 struct Collective {
   std::string_view name;
   std::string_view description;

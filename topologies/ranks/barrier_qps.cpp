@@ -9,10 +9,10 @@
 #include <utility>
 
 #include "core/base/error.h"
-#include "core/verbs/iwarp.h"
+#include "core/verbs/device.h"
 #include "core/verbs/pkey.h"
 #include "topologies/ranks/cm_edges.h"
-#include "topologies/ranks/connect/qp_limit.h"
+#include "topologies/ranks/connect/qp_maker.h"
 #include "topologies/ranks/node.h"
 
 namespace rdmameter {

@@ -10,11 +10,11 @@
 #include "core/engine/endpoint_runner.h"
 #include "core/engine/layout/layout.h"
 #include "core/verbs/check.h"
-#include "core/verbs/iwarp.h"
+#include "core/verbs/device.h"
 #include "core/verbs/pkey.h"
 #include "core/verbs/probe.h"
 #include "topologies/ranks/cm_edges.h"
-#include "topologies/ranks/connect/qp_limit.h"
+#include "topologies/ranks/connect/qp_maker.h"
 
 namespace rdmameter {
 namespace {

@@ -13,7 +13,6 @@
 #include "core/engine/endpoint.h"
 #include "core/verbs/memory/memory.h"
 #include "topologies/ranks/connect/qp_maker.h"
-#include "topologies/ranks/connect/stopwatch.h"
 #include "topologies/ranks/node_work.h"
 #include "topologies/ranks/rank_collective.h"
 #include "topologies/ranks/rank_plan.h"

@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
-#include "core/base/cpu_time.h"
 #include "core/base/error.h"
+#include "core/base/thread.h"
 #include "core/engine/endpoint_runner.h"
 #include "topologies/ranks/rank_collective.h"
 #include "topologies/ranks/watchdog.h"

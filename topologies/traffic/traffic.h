@@ -55,7 +55,7 @@ struct TrafficPlan {
 using TrafficArguments = std::vector<std::uint64_t>;
 
 /// A kind of traffic, all that the program knows of it. Adding one: a file with this entry, and its
-/// name in traffics.cpp. Collectives have a table of their own, from which their entries are made.
+/// name in traffic.cpp. Collectives have a table of their own, from which their entries are made.
 struct TrafficKind {
   std::string_view name;
   std::string_view arguments = "";  ///< how they are typed: "", ":K"

@@ -9,13 +9,11 @@
 #include <cerrno>
 #include <cstring>
 
-#include "bench/running/lines/row_line.h"
-#include "bench/running/lines/run_frame.h"
+#include "bench/running/lines/case_lines.h"
 #include "bench/running/status_line.h"
 #include "core/base/error.h"
 #include "core/base/printable.h"
 #include "core/log/print.h"
-#include "core/log/tell.h"
 #include "reports/summary/line_rate.h"
 #include "reports/summary/summary.h"
 #include "reports/text/terminal_lines.h"

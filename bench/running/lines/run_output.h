@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "bench/cases/cases.h"
-#include "bench/running/lines/case_table.h"
+#include "bench/running/lines/case_lines.h"
 #include "bench/running/runner.h"
 #include "core/result/result_file.h"
 #include "reports/summary/line_rate.h"

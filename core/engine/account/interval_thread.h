@@ -9,7 +9,7 @@
 #include <optional>
 #include <thread>
 
-#include "core/instrument/latency_series.h"
+#include "core/instrument/series.h"
 #include "core/test_case/test_case.h"
 
 namespace rdmameter {

@@ -5,7 +5,7 @@
 #include <memory>
 #include <optional>
 
-#include "core/instrument/latency_series.h"
+#include "core/instrument/series.h"
 #include "core/result/row.h"
 #include "core/test_case/test_case.h"
 

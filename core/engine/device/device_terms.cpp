@@ -12,7 +12,7 @@
 
 #include "core/base/error.h"
 #include "core/verbs/check.h"
-#include "core/verbs/iwarp.h"
+#include "core/verbs/device.h"
 #include "core/verbs/probe.h"
 
 namespace rdmameter {

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "core/base/error.h"
-#include "core/verbs/async_events.h"
+#include "core/verbs/device_events.h"
 #include "core/verbs/environment.h"
 #include "core/verbs/port_choice.h"
 #include "core/verbs/probe.h"

@@ -12,7 +12,6 @@
 
 #include "core/engine/loop/qp_samples.h"
 #include "core/instrument/histogram.h"
-#include "core/instrument/interval_latencies.h"
 
 namespace rdmameter {
 

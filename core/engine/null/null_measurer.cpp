@@ -17,7 +17,7 @@
 #include "core/instrument/histogram_data.h"
 #include "core/test_case/flow_label.h"
 #include "core/verbs/environment.h"
-#include "core/wire/orderly_end.h"
+#include "core/wire/watcher.h"
 
 namespace rdmameter {
 namespace {

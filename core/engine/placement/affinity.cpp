@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <string>
 
-#include "core/base/cpu_list.h"
 #include "core/base/error.h"
+#include "core/base/kernel_files.h"
 
 namespace rdmameter {
 namespace {

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/wire/descriptor.h"
+#include "core/wire/wait.h"
 
 namespace rdmameter {
 

@@ -6,10 +6,9 @@
 
 #include <algorithm>
 
-#include "core/base/cpu_list.h"
 #include "core/base/error.h"
+#include "core/base/kernel_files.h"
 #include "core/base/parse_value.h"
-#include "core/base/sysfs.h"
 #include "core/verbs/device.h"
 
 namespace rdmameter {

@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/verbs/cm/connection.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
 
 #include <algorithm>
+#include <array>
+#include <cerrno>
+#include <charconv>
 #include <utility>
 
 #include "core/base/error.h"
@@ -11,6 +16,160 @@
 #include "core/verbs/device.h"
 
 namespace rdmameter {
+namespace {
+
+/// A device without ECE says EOPNOTSUPP, and nothing has failed.
+Ece without(const char* verb, int error) {
+  return {.vendor_id = 0, .options = 0, .failed = is_unsupported(error) ? "" : verb};
+}
+
+/// Sets what both ends have in common. Of two vendors that is nothing (cma.c, init_ece()).
+Ece set_common(ibv_qp& qp, std::uint32_t vendor_id, const ibv_ece& peer) {
+  ibv_ece chosen{};
+  chosen.vendor_id = vendor_id;
+  chosen.options = peer.vendor_id == vendor_id ? peer.options : 0;
+  if (const int error = ibv_set_ece(&qp, &chosen); error != 0) return without("ibv_set_ece", error);
+  if (chosen.options == 0) return {};
+  return {.vendor_id = chosen.vendor_id, .options = chosen.options, .failed = {}};
+}
+
+}  // namespace
+
+Ece offer_ece(rdma_cm_id& id, ibv_qp& qp) noexcept {
+  ibv_ece own{};
+  if (const int error = ibv_query_ece(&qp, &own); error != 0)
+    return without("ibv_query_ece", error);
+  if (own.vendor_id == 0) return {};
+  if (rdma_set_local_ece(&id, &own) != 0) return without("rdma_set_local_ece", errno);
+  return {.vendor_id = own.vendor_id, .options = own.options, .failed = {}};
+}
+
+Ece take_ece(rdma_cm_id& id, ibv_qp& qp, const Ece& offered) noexcept {
+  if (offered.vendor_id == 0) return offered;
+  ibv_ece peer{};
+  if (rdma_get_remote_ece(&id, &peer) != 0) return without("rdma_get_remote_ece", errno);
+  return set_common(qp, offered.vendor_id, peer);
+}
+
+Ece accept_ece(rdma_cm_id& id, ibv_qp& qp) noexcept {
+  ibv_ece peer{}, own{};
+  if (rdma_get_remote_ece(&id, &peer) != 0) return without("rdma_get_remote_ece", errno);
+  if (peer.vendor_id == 0) return {};
+  if (const int error = ibv_query_ece(&qp, &own); error != 0)
+    return without("ibv_query_ece", error);
+  return set_common(qp, own.vendor_id, peer);
+}
+
+Ece ece_in_force(ibv_qp& qp, const Ece& taken) noexcept {
+  ibv_ece own{};
+  if (taken.vendor_id == 0 || ibv_query_ece(&qp, &own) != 0) return taken;
+  if (own.options == 0) return {};
+  return {.vendor_id = own.vendor_id, .options = own.options, .failed = {}};
+}
+
+void answer_ece(rdma_cm_id& id, ibv_qp& qp, const Ece& accepted) noexcept {
+  ibv_ece own{};
+  if (accepted.vendor_id == 0 || ibv_query_ece(&qp, &own) != 0) return;
+  rdma_set_local_ece(&id, &own);
+}
+
+namespace {
+
+/// The peer may say that it is done before the last event has reached this end.
+constexpr std::chrono::milliseconds kGrace{1000};
+
+}  // namespace
+
+CmChannel::CmChannel(CmWatch watch)
+    : watch_(watch),
+      channel_(check_pointer([&] { return rdma_create_event_channel(); },
+                             "rdma_create_event_channel", "of this machine")) {
+  const int flags = fcntl(channel_->fd, F_GETFL);
+  check_minus_one(fcntl(channel_->fd, F_SETFL, flags | O_NONBLOCK), "fcntl", "rdma_cm's channel");
+}
+
+CmEvent CmChannel::take() {
+  rdma_cm_event* event = nullptr;
+  if (rdma_get_cm_event(channel_.get(), &event) == 0) return CmEvent{event};
+  if (errno != EAGAIN && errno != EINTR)
+    throw_failure("rdma_get_cm_event", "of this machine", errno);
+  return nullptr;
+}
+
+Waited CmChannel::wait_for_any(Deadline deadline, int session) const noexcept {
+  std::array<pollfd, 3> watched{
+      {{watch_.interrupt != nullptr ? watch_.interrupt->fd() : -1, POLLIN, 0},
+       {channel_->fd, POLLIN, 0},
+       {session, POLLIN | POLLRDHUP, 0}}};
+  for (;;) {
+    if (poll(watched.data(), watched.size(), deadline.remaining_ms()) > 0) {
+      if (watched[0].revents != 0) return Waited::interrupted;
+      return watched[1].revents != 0 ? Waited::ready : Waited::woken;
+    }
+    if (deadline.passed()) return Waited::deadline;
+  }
+}
+
+Waited CmChannel::wait(Deadline deadline) const noexcept {
+  return wait_for_any(deadline, watch_.session);
+}
+
+CmEvent CmChannel::next(Deadline deadline, const std::string& awaited) {
+  bool spoken = false;
+  for (;;) {
+    if (CmEvent event = take()) return event;
+    const Waited waited = wait_for_any(deadline, spoken ? -1 : watch_.session);
+    if (waited == Waited::interrupted) throw Interrupted("interrupted");
+    if (waited == Waited::deadline)
+      throw MeasurementError(
+          spoken
+              ? fmt::format("the peer gave up while rdma_cm waited for {}", awaited)
+              : fmt::format("rdma_cm did not get {} in time: is the peer alive, and does the "
+                            "network between the two devices let its packets through (RoCE v2: UDP "
+                            "port 4791)?",
+                            awaited));
+    if (waited != Waited::woken) continue;
+    spoken = true;
+    deadline = deadline.within(kGrace);
+  }
+}
+
+namespace {
+
+constexpr std::size_t kNonceAt = 4, kNonceBytes = 32, kIndexAt = kNonceAt + kNonceBytes;
+static_assert(kIndexAt + 2 * sizeof(std::uint32_t) == kCmRequestBytes);
+
+void put(std::span<std::uint8_t, 4> to, std::uint32_t value) {
+  for (std::size_t i = 0; i < 4; ++i) to[i] = static_cast<std::uint8_t>(value >> (24 - 8 * i));
+}
+
+std::uint32_t get(std::span<const std::uint8_t> from) {
+  std::uint32_t value = 0;
+  for (std::size_t i = 0; i < 4; ++i) value = value << 8 | from[i];
+  return value;
+}
+
+}  // namespace
+
+std::array<std::uint8_t, kCmRequestBytes> cm_request_bytes(const CmRequest& request) {
+  std::array<std::uint8_t, kCmRequestBytes> bytes{};
+  for (std::size_t i = 0; i < kNonceBytes; ++i)
+    std::from_chars(&request.nonce[2 * i], &request.nonce[2 * i] + 2, bytes[kNonceAt + i], 16);
+  put(std::span(bytes).subspan<kIndexAt, 4>(), request.index);
+  put(std::span(bytes).subspan<kIndexAt + 4, 4>(), request.qpn);
+  return bytes;
+}
+
+std::optional<CmRequest> cm_request_from(std::span<const std::uint8_t> data) {
+  if (data.size() < kCmRequestBytes) return std::nullopt;
+  CmRequest request;
+  for (std::size_t i = 0; i < kNonceBytes; ++i)
+    request.nonce += fmt::format("{:02x}", data[kNonceAt + i]);
+  request.index = get(data.subspan(kIndexAt));
+  request.qpn = get(data.subspan(kIndexAt + 4));
+  return request;
+}
+
 namespace {
 
 /// Of the kernel's address and route resolution [ms].

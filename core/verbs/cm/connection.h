@@ -4,19 +4,129 @@
 #pragma once
 
 #include <infiniband/verbs.h>
+#include <rdma/rdma_cma.h>
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 
 #include "core/test_case/test_case.h"
 #include "core/verbs/cm/cm_address.h"
-#include "core/verbs/cm/ece.h"
-#include "core/verbs/cm/event_channel.h"
-#include "core/verbs/cm/private_data.h"
+#include "core/verbs/handles.h"
 #include "core/verbs/qp_state.h"
+#include "core/wire/wait.h"
 
 namespace rdmameter {
+
+// Enhanced connection establishment: what two devices of one vendor agree on beyond the standard
+// while rdma_cm connects them (rdma_set_local_ece(3)). rdma_cm does it by itself only for QPs that
+// it has created (rdma-core, librdmacm/cma.c, init_ece()).
+
+/// The result of the negotiation. Without a vendor the connection is as the standard has it.
+struct Ece {
+  std::uint32_t vendor_id = 0, options = 0;
+  std::string failed;  ///< the call that failed; empty: none, or the device has no ECE
+};
+
+/// The initiator, before its request, with the QP in INIT: offers what the device can.
+/// @return the offer
+Ece offer_ece(rdma_cm_id& id, ibv_qp& qp) noexcept;
+
+/// The initiator, with the answer and before RTR: takes what the responder has chosen.
+/// @param offered  by offer_ece()
+Ece take_ece(rdma_cm_id& id, ibv_qp& qp, const Ece& offered) noexcept;
+
+/// The initiator, in RTS: what the device has made of it, which mlx5 knows by the step to RTR
+/// (rdma-core, providers/mlx5/verbs.c).
+/// @param taken  by take_ece(); what holds if the device does not say
+Ece ece_in_force(ibv_qp& qp, const Ece& taken) noexcept;
+
+/// The responder, with the request and before RTR: takes of the offer what its device can.
+/// @return what to answer by answer_ece()
+Ece accept_ece(rdma_cm_id& id, ibv_qp& qp) noexcept;
+
+/// The responder, in RTS and before it accepts: answers with what the device has made of it.
+void answer_ece(rdma_cm_id& id, ibv_qp& qp, const Ece& accepted) noexcept;
+
+// How rdma_cm's events are awaited: in poll(), until a deadline, never past an interrupt, and not
+// long past the moment at which the session's peer gives up.
+
+// Owners, as core/verbs/handles.h has those of verbs: an id before its channel, and every event
+// acknowledged before its id goes, or rdma_destroy_id() waits for ever.
+inline int destroy_event_channel(rdma_event_channel* channel) {
+  return rdma_destroy_event_channel(channel), 0;
+}
+
+using CmEventChannel = std::unique_ptr<rdma_event_channel, Destroyer<destroy_event_channel>>;
+/// Destroying a connected one disconnects it.
+using CmId = std::unique_ptr<rdma_cm_id, Destroyer<rdma_destroy_id>>;
+using CmEvent = std::unique_ptr<rdma_cm_event, Destroyer<rdma_ack_cm_event>>;
+
+/// How long a step of rdma_cm may take. The kernel sends a lost request again after 4.3 s.
+inline constexpr std::chrono::seconds kCmTimeout{12};
+
+/// The conditions that end a wait for an event.
+struct CmWatch {
+  const InterruptSource* interrupt = nullptr;  ///< borrowed
+  int session = -1;  ///< the session's socket, borrowed: readable once the peer speaks or hangs up
+  std::chrono::milliseconds patience = kCmTimeout;
+};
+
+class CmChannel {
+ public:
+  /// @throws VerbsError  the kernel's rdma_ucm is not there
+  explicit CmChannel(CmWatch watch);
+
+  rdma_event_channel* get() const noexcept { return channel_.get(); }
+  int fd() const noexcept { return channel_->fd; }
+
+  /// The deadline of a wait that begins now.
+  Deadline deadline() const noexcept { return Deadline::in(watch_.patience); }
+
+  /// Until an event is there (ready), or the session's peer speaks or hangs up (woken).
+  Waited wait(Deadline deadline) const noexcept;
+
+  /// The next event, whatever it is.
+  /// @param awaited  for the text: "an answer of 10.9.0.2:4711"
+  /// @throws MeasurementError  none came until the deadline, or the session's peer has given up
+  /// @throws Interrupted
+  CmEvent next(Deadline deadline, const std::string& awaited);
+
+  /// One that is there already; null: none is.
+  /// @throws VerbsError
+  CmEvent take();
+
+ private:
+  Waited wait_for_any(Deadline deadline, int session) const noexcept;
+
+  const CmWatch watch_;
+  const CmEventChannel channel_;
+};
+
+// What an initiator's request says of itself: of which case it is, and which of its QPs.
+
+struct CmRequest {
+  std::string nonce;        ///< the case's, which the responder gave over the session: kNonceChars
+  std::uint32_t index = 0;  ///< of the QP
+  std::uint32_t qpn = 0;    ///< the initiator's, which a datagram's request does not carry
+};
+
+/// Zeros, 256 bits and two numbers: rdma_cm leaves 56 bytes to a connection's request
+/// (rdma_connect(3)). With AF_IB the kernel (since 4.3, drivers/infiniband/core/cma.c) takes the
+/// first two for a header of its own, and only zeros for one that names no IP addresses.
+inline constexpr std::size_t kCmRequestBytes = 44;
+
+/// @param request  its nonce is kNonceChars of hexadecimal
+std::array<std::uint8_t, kCmRequestBytes> cm_request_bytes(const CmRequest& request);
+
+/// @param data  what came, with padding
+/// @return nullopt: too short to be one of ours
+std::optional<CmRequest> cm_request_from(std::span<const std::uint8_t> data);
 
 /// The route to a peer beside its address: on InfiniBand the subnet manager chooses.
 struct CmRoute {

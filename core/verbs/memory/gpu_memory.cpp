@@ -5,13 +5,309 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
+#include <cctype>
 #include <cerrno>
+#include <initializer_list>
 
 #include "core/base/error.h"
+#include "core/base/parse_value.h"
+#include "core/test_case/test_case.h"
 #include "core/verbs/check.h"
 
 namespace rdmameter {
+namespace {
+
+/// The first that this machine has, never unloaded: a driver has threads of its own. Null: none.
+void* load_first(std::initializer_list<const char*> names) {
+  void* library = nullptr;
+  for (const char* name : names)
+    if (library == nullptr) library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+  return library;
+}
+
+/// @param all  false from here on if there is no such function
+template <class Function>
+void find(void* library, const char* name, Function& function, bool& all) {
+  function = reinterpret_cast<Function>(library == nullptr ? nullptr : dlsym(library, name));
+  all &= function != nullptr;
+}
+
+[[noreturn]] void throw_no_library(const Gpu& gpu, const char* library, const char* whose) {
+  throw Unsupported(fmt::format("{}: this machine has no usable {}, which the driver of {} brings",
+                                gpu.memory, library, whose));
+}
+
+/// @param none  the errors that mean: no such GPU
+void check(const Gpu& gpu, int result, const char* call, const char* name,
+           std::initializer_list<int> none, const char* list) {
+  if (result == 0) return;
+  const std::string text = fmt::format("{} of {}: {} ({})", call, gpu.memory,
+                                       name == nullptr ? "unknown error" : name, result);
+  if (std::ranges::find(none, result) != none.end())
+    throw Unsupported(fmt::format("{}: this machine has no such GPU; see `{}`", text, list));
+  throw VerbsError(text, EIO);
+}
+
+int number_of(const Gpu& gpu) {
+  if (const auto number = parse_count(gpu.which)) return static_cast<int>(*number);
+  throw Unsupported(fmt::format(
+      "{}: %l is the number of a rank on its machine, and this test has no ranks: use {}N",
+      gpu.memory, accelerator_of(gpu.memory).memory));
+}
+
+/// @param get  both libraries have it alike
+std::string bus_id_of(int (*get)(char*, int length, int device), const Gpu& gpu) {
+  std::array<char, 32> text{};
+  if (get(text.data(), text.size(), gpu.number) != 0) return {};
+  std::string id = text.data();
+  for (char& c : id) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return id;
+}
+
+namespace cuda {
+
+// What of CUDA's driver API is used (docs.nvidia.com/cuda/cuda-driver-api), under its names.
+constexpr int kNoDevice = 100, kInvalidDevice = 101, kNotSupported = 801;
+constexpr int kDmabufSupported = 124;           // CU_DEVICE_ATTRIBUTE_DMA_BUF_SUPPORTED
+constexpr int kDmabufFd = 1;                    // CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD
+constexpr unsigned long long kPcieMapping = 1;  // CU_MEM_RANGE_FLAG_DMA_BUF_MAPPING_TYPE_PCIE
+constexpr int kSyncMemops = 6;                  // CU_POINTER_ATTRIBUTE_SYNC_MEMOPS
+
+struct Driver {
+  int (*init)(unsigned flags);
+  int (*error_name)(int, const char** text);
+  int (*device)(int*, int number);
+  int (*device_at)(int*, const char* bus_id);
+  int (*bus_id)(char*, int length, int device);
+  int (*attribute)(int* value, int attribute, int device);
+  int (*retain)(void** context, int device);
+  int (*set_current)(void* context);
+  int (*allocate)(std::uint64_t*, std::size_t bytes);
+  int (*free)(std::uint64_t);
+  int (*copy_in)(std::uint64_t to, const void* from, std::size_t bytes);
+  int (*copy_out)(void* to, std::uint64_t from, std::size_t bytes);
+  int (*synchronize)();
+  int (*set_pointer)(const void* value, int attribute, std::uint64_t);
+  int (*handle)(void* handle, std::uint64_t, std::size_t bytes, int type, unsigned long long flags);
+  bool whole = true, shares = true;  ///< has it all of them; the last one?
+};
+
+Driver load() {
+  void* const library = load_first({"libcuda.so.1"});
+  Driver cuda{};
+  find(library, "cuInit", cuda.init, cuda.whole);
+  find(library, "cuGetErrorName", cuda.error_name, cuda.whole);
+  find(library, "cuDeviceGet", cuda.device, cuda.whole);
+  find(library, "cuDeviceGetByPCIBusId", cuda.device_at, cuda.whole);
+  find(library, "cuDeviceGetPCIBusId", cuda.bus_id, cuda.whole);
+  find(library, "cuDeviceGetAttribute", cuda.attribute, cuda.whole);
+  find(library, "cuDevicePrimaryCtxRetain", cuda.retain, cuda.whole);
+  find(library, "cuCtxSetCurrent", cuda.set_current, cuda.whole);
+  find(library, "cuMemAlloc_v2", cuda.allocate, cuda.whole);
+  find(library, "cuMemFree_v2", cuda.free, cuda.whole);
+  find(library, "cuMemcpyHtoD_v2", cuda.copy_in, cuda.whole);
+  find(library, "cuMemcpyDtoH_v2", cuda.copy_out, cuda.whole);
+  find(library, "cuCtxSynchronize", cuda.synchronize, cuda.whole);
+  find(library, "cuPointerSetAttribute", cuda.set_pointer, cuda.whole);
+  find(library, "cuMemGetHandleForAddressRange", cuda.handle, cuda.shares);
+  return cuda;
+}
+
+const Driver& driver() {
+  static const Driver loaded = load();
+  return loaded;
+}
+
+void must(const Gpu& gpu, int result, const char* call) {
+  const char* name = nullptr;
+  driver().error_name(result, &name);
+  check(gpu, result, call, name, {kNoDevice, kInvalidDevice}, "nvidia-smi -L");
+}
+
+void use(const Gpu& gpu) {
+  must(gpu, driver().set_current(gpu.context), "cuCtxSetCurrent");
+}
+
+void open(Gpu& gpu) {
+  const Driver& cuda = driver();
+  if (!cuda.whole) throw_no_library(gpu, "libcuda.so.1", "NVIDIA's GPUs");
+  must(gpu, cuda.init(0), "cuInit");
+  if (gpu.which.find(':') == gpu.which.npos)
+    must(gpu, cuda.device(&gpu.number, number_of(gpu)), "cuDeviceGet");
+  else
+    must(gpu, cuda.device_at(&gpu.number, gpu.which.c_str()), "cuDeviceGetByPCIBusId");
+  // Not released: a context of its own for each case would take 0.2 s (of an H200).
+  must(gpu, cuda.retain(&gpu.context, gpu.number), "cuDevicePrimaryCtxRetain");
+  use(gpu);
+}
+
+std::uint64_t allocate(const Gpu& gpu, std::size_t bytes) {
+  std::uint64_t address = 0;
+  must(gpu, driver().allocate(&address, bytes), "cuMemAlloc");
+  // Copies end before they return, also where they could go on: peers write at any time
+  // (docs.nvidia.com/cuda/gpudirect-rdma, "Synchronization and Memory Ordering").
+  const unsigned on = 1;
+  if (const int result = driver().set_pointer(&on, kSyncMemops, address); result != 0) {
+    driver().free(address);
+    must(gpu, result, "cuPointerSetAttribute");
+  }
+  return address;
+}
+
+SharedPart share(const Gpu& gpu, std::uint64_t address, std::size_t bytes, bool pcie) {
+  const Driver& cuda = driver();
+  int can = 0;
+  if (cuda.shares)
+    must(gpu, cuda.attribute(&can, kDmabufSupported, gpu.number), "cuDeviceGetAttribute");
+  if (can == 0)
+    throw Unsupported(fmt::format(
+        "{}: that GPU shares no memory as a dma-buf: it takes NVIDIA's open kernel modules, the "
+        "driver of CUDA 11.7 and a Linux of 5.12, or newer",
+        gpu.memory));
+  int fd = -1;
+  const int result = cuda.handle(&fd, address, bytes, kDmabufFd, pcie ? kPcieMapping : 0);
+  if (pcie && result == kNotSupported)
+    throw Unsupported(fmt::format(
+        "{}: the driver maps no dma-buf of that GPU through PCIe, which data-direct takes: "
+        "use --gpu-registration auto",
+        gpu.memory));
+  must(gpu, result, "cuMemGetHandleForAddressRange");
+  return {.dmabuf = Descriptor{fd}};
+}
+
+void copy_in(const Gpu& gpu, std::uint64_t to, const void* from, std::size_t bytes) {
+  must(gpu, driver().copy_in(to, from, bytes), "cuMemcpyHtoD");
+  // A copy from pageable memory returns when it has been staged, and not when it is there.
+  must(gpu, driver().synchronize(), "cuCtxSynchronize");
+}
+
+void copy_out(const Gpu& gpu, void* to, std::uint64_t from, std::size_t bytes) {
+  must(gpu, driver().copy_out(to, from, bytes), "cuMemcpyDtoH");
+}
+
+void free(const Gpu& gpu, std::uint64_t address) noexcept {
+  if (driver().set_current(gpu.context) == 0) driver().free(address);
+}
+
+std::string bus_id(const Gpu& gpu) {
+  return bus_id_of(driver().bus_id, gpu);
+}
+
+}  // namespace cuda
+
+namespace rocm {
+
+// What of HIP and HSA is used (rocm.docs.amd.com), under their names.
+constexpr int kNoDevice = 100, kInvalidDevice = 101;
+constexpr int kHostToDevice = 1, kDeviceToHost = 2;  // hipMemcpyKind
+
+struct Driver {
+  int (*set_device)(int);
+  const char* (*error_name)(int);
+  int (*bus_id)(char*, int length, int device);
+  int (*allocate)(void**, std::size_t bytes);
+  int (*free)(void*);
+  int (*copy)(void* to, const void* from, std::size_t bytes, int kind);
+  int (*synchronize)();
+  unsigned (*share)(const void*, std::size_t bytes, int* dmabuf, std::uint64_t* offset);
+  bool whole = true, shares = true;  ///< has it all of them; the last one?
+};
+
+Driver load() {
+  void* const library = load_first({"libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5"});
+  Driver hip{};
+  find(library, "hipSetDevice", hip.set_device, hip.whole);
+  find(library, "hipGetErrorName", hip.error_name, hip.whole);
+  find(library, "hipDeviceGetPCIBusId", hip.bus_id, hip.whole);
+  find(library, "hipMalloc", hip.allocate, hip.whole);
+  find(library, "hipFree", hip.free, hip.whole);
+  find(library, "hipMemcpy", hip.copy, hip.whole);
+  find(library, "hipDeviceSynchronize", hip.synchronize, hip.whole);
+  void* const hsa = hip.whole ? load_first({"libhsa-runtime64.so.1"}) : nullptr;
+  find(hsa, "hsa_amd_portable_export_dmabuf", hip.share, hip.shares);
+  return hip;
+}
+
+const Driver& driver() {
+  static const Driver loaded = load();
+  return loaded;
+}
+
+void must(const Gpu& gpu, int result, const char* call) {
+  check(gpu, result, call, driver().error_name(result), {kNoDevice, kInvalidDevice}, "rocminfo");
+}
+
+void use(const Gpu& gpu) {
+  must(gpu, driver().set_device(gpu.number), "hipSetDevice");
+}
+
+void open(Gpu& gpu) {
+  if (!driver().whole) throw_no_library(gpu, "libamdhip64.so.7, .6 or .5", "AMD's GPUs");
+  gpu.number = number_of(gpu);
+  use(gpu);
+}
+
+std::uint64_t allocate(const Gpu& gpu, std::size_t bytes) {
+  void* address = nullptr;
+  must(gpu, driver().allocate(&address, bytes), "hipMalloc");
+  return reinterpret_cast<std::uint64_t>(address);
+}
+
+SharedPart share(const Gpu& gpu, std::uint64_t address, std::size_t bytes, bool pcie) {
+  if (pcie)
+    throw Unsupported(
+        fmt::format("{}: data-direct is NVIDIA's: use --gpu-registration auto", gpu.memory));
+  if (!driver().shares)
+    throw Unsupported(fmt::format(
+        "{}: that GPU shares no memory as a dma-buf: it takes ROCm 5.6 or newer", gpu.memory));
+  int fd = -1;
+  std::uint64_t offset = 0;
+  const unsigned status =
+      driver().share(reinterpret_cast<const void*>(address), bytes, &fd, &offset);
+  if (status != 0)
+    throw VerbsError(fmt::format("hsa_amd_portable_export_dmabuf of {}: status {:#x}; it takes a "
+                                 "kernel with CONFIG_DMABUF_MOVE_NOTIFY and CONFIG_PCI_P2PDMA",
+                                 gpu.memory, status),
+                     EIO);
+  return {.dmabuf = Descriptor{fd}, .offset = offset};
+}
+
+void copy_in(const Gpu& gpu, std::uint64_t to, const void* from, std::size_t bytes) {
+  must(gpu, driver().copy(reinterpret_cast<void*>(to), from, bytes, kHostToDevice), "hipMemcpy");
+  must(gpu, driver().synchronize(), "hipDeviceSynchronize");
+}
+
+void copy_out(const Gpu& gpu, void* to, std::uint64_t from, std::size_t bytes) {
+  must(gpu, driver().copy(to, reinterpret_cast<const void*>(from), bytes, kDeviceToHost),
+       "hipMemcpy");
+}
+
+void free(const Gpu& gpu, std::uint64_t address) noexcept {
+  if (driver().set_device(gpu.number) == 0) driver().free(reinterpret_cast<void*>(address));
+}
+
+std::string bus_id(const Gpu& gpu) {
+  return bus_id_of(driver().bus_id, gpu);
+}
+
+}  // namespace rocm
+
+constexpr std::array kAccelerators{
+    Accelerator{kCudaMemory, cuda::open, cuda::use, cuda::allocate, cuda::share, cuda::copy_in,
+                cuda::copy_out, cuda::free, cuda::bus_id, "nvidia-peermem"},
+    Accelerator{kRocmMemory, rocm::open, rocm::use, rocm::allocate, rocm::share, rocm::copy_in,
+                rocm::copy_out, rocm::free, rocm::bus_id, "amdgpu with ib_peer_mem"},
+};
+
+}  // namespace
+
+const Accelerator& accelerator_of(std::string_view memory) {
+  return *std::ranges::find_if(
+      kAccelerators, [memory](const Accelerator& kind) { return memory.starts_with(kind.memory); });
+}
+
 namespace {
 
 using Way = GpuRegistration;

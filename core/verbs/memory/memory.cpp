@@ -8,16 +8,17 @@
 
 #include <cerrno>
 #include <climits>
+#include <cstdlib>
 #include <cstring>
 #include <nlohmann/json.hpp>
 #include <vector>
 
 #include "core/base/error.h"
-#include "core/base/sysfs.h"
+#include "core/base/kernel_files.h"
 #include "core/test_case/test_case.h"
 #include "core/verbs/check.h"
-#include "core/verbs/memory/dmabuf.h"
-#include "core/verbs/pcie_path.h"
+#include "core/verbs/link_rate.h"
+#include "core/verbs/memory/memory_file.h"
 
 namespace rdmameter {
 namespace {
@@ -216,6 +217,35 @@ nlohmann::ordered_json gpu_facts_of(const MessageMemory& memory, const std::stri
   const GpuMemory* const gpu = memory.gpu();
   if (gpu == nullptr) return nlohmann::ordered_json::object();
   return {{"gpu_registration", gpu->way()}, {"gpu_pcie_path", pcie_path(gpu->bus_id(), device)}};
+}
+
+namespace {
+
+std::mutex one_qp_maker;
+
+/// It stays in the environment and only its value changes: setenv() may move the environment while
+/// another thread reads it (attributes(7), "MT-Safe env").
+char scatter_variable[] = "MLX5_SCATTER_TO_CQE=1";
+char& scatter_value = scatter_variable[sizeof scatter_variable - 2];
+
+/// @return false: the user has turned it off, and so it stays
+bool take_scatter_variable() {
+  const char* const set = std::getenv("MLX5_SCATTER_TO_CQE");
+  if (set != nullptr && std::strcmp(set, "0") == 0) return false;
+  return putenv(scatter_variable) == 0;
+}
+
+const bool kScatterIsOurs =
+    take_scatter_variable();  // before main(): no other thread reads the environment yet
+
+}  // namespace
+
+ScatterToCqe::ScatterToCqe(bool allowed) : alone_(one_qp_maker) {
+  if (kScatterIsOurs && !allowed) scatter_value = '0';
+}
+
+ScatterToCqe::~ScatterToCqe() {
+  scatter_value = '1';
 }
 
 }  // namespace rdmameter

@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <string>
 
+#include "core/wire/wait.h"
+
 namespace rdmameter {
 
 /// The files that may be mapped for a case whose memory is a file.
@@ -27,5 +29,20 @@ struct MappedFile {
 /// @throws UsageError   `allowed` does not include such a file: what it is, and what to use instead
 /// @throws VerbsError   it cannot be opened or mapped
 MappedFile map_file(const std::string& path, std::size_t size_bytes, FileMemory allowed);
+
+// Memory that the kernel shares between devices by a descriptor (a dma-buf), and that the CPU maps,
+// too: of a DMA heap, or of this process by udmabuf.
+
+/// Mapped pages of a dma-buf, to be unmapped by the caller.
+struct MappedDmabuf {
+  Descriptor dmabuf;
+  MappedFile pages;
+};
+
+/// @param name     of a heap in /dev/dma_heap, or kUdmabuf
+/// @param allowed  none: nothing is opened, since a client has asked
+/// @throws Unsupported  `allowed` is none; the kernel has no such heap, no udmabuf, not so much
+/// @throws VerbsError   it may not be opened or mapped
+MappedDmabuf make_dmabuf(const std::string& name, std::size_t size_bytes, FileMemory allowed);
 
 }  // namespace rdmameter

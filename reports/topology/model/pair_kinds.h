@@ -8,7 +8,7 @@
 
 #include "core/result/row.h"
 #include "topologies/graphs/graph.h"
-#include "topologies/graphs/placed_routes.h"
+#include "topologies/graphs/routes.h"
 
 namespace rdmameter {
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "core/result/row.h"
-#include "topologies/graphs/placed_routes.h"
+#include "topologies/graphs/routes.h"
 
 namespace rdmameter {
 

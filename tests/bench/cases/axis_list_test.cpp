@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bench/cases/axis_list.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "bench/cases/cases.h"
 #include "core/base/error.h"
 
 namespace rdmameter {

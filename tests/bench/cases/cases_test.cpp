@@ -4,10 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "bench/cases/axis_list.h"
 #include "bench/cases/dry_run.h"
 #include "bench/cases/select_tests.h"
-#include "bench/options/background.h"
+#include "bench/options/plan.h"
 #include "core/base/error.h"
 
 namespace rdmameter {

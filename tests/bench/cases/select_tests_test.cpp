@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "bench/cases/nearest.h"
+#include "bench/cases/words.h"
 #include "core/base/error.h"
 
 namespace rdmameter {

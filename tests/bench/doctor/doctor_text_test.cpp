@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "bench/doctor/examination_text.h"
-#include "bench/doctor/two_ends.h"
 #include "core/base/error.h"
 
 namespace rdmameter {

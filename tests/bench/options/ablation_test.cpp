@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // An ablation from its option to its effects: the program's own loop on the null device, in virtual
 // time, in which posts and completions have known costs.
-#include "bench/options/ablation.h"
+#include "reports/figures/ablation.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -11,12 +11,12 @@
 #include <set>
 
 #include "bench/cases/select_tests.h"
+#include "bench/options/run_options.h"
 #include "bench/running/runner.h"
 #include "core/engine/endpoint_runner.h"
 #include "core/engine/loop/bandwidth.h"
 #include "core/engine/null/null_device.h"
 #include "core/engine/work.h"
-#include "reports/figures/ablation.h"
 
 namespace rdmameter {
 namespace {

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bench/options/ssh_url.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
+#include "bench/options/run_hosts.h"
 #include "core/base/error.h"
 
 namespace rdmameter {

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "bench/perftest/settings_block.h"
+#include "bench/perftest/report.h"
 #include "bench/perftest/translate.h"
 
 namespace rdmameter {

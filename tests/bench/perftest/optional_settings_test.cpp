@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bench/perftest/optional_settings.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "bench/perftest/client.h"
 #include "core/base/error.h"
 #include "tests/bench/running/fake_measurer.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bench/perftest/own_words.h"
-
 #include <gtest/gtest.h>
+
+#include "bench/perftest/command_line.h"
 
 namespace rdmameter {
 namespace {

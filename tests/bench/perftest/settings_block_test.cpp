@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bench/perftest/settings_block.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "bench/perftest/connection.h"
+#include "bench/perftest/end.h"
+#include "bench/perftest/report.h"
 #include "core/engine/endpoint.h"
 
 namespace rdmameter {

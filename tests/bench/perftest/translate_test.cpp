@@ -7,7 +7,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "bench/perftest/inline_table.h"
+#include "bench/perftest/tool.h"
 #include "core/base/error.h"
 
 namespace rdmameter {

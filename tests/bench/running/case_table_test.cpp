@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bench/running/lines/case_table.h"
-
 #include <gtest/gtest.h>
 
+#include "bench/running/lines/case_lines.h"
 #include "reports/summary/line_rate.h"
 #include "reports/text/text.h"
 

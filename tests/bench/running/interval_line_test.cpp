@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bench/running/interval_line.h"
-
 #include <gtest/gtest.h>
+
+#include "bench/running/status_line.h"
 
 namespace rdmameter {
 namespace {

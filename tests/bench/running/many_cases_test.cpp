@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "bench/cases/axis_list.h"
+#include "bench/cases/cases.h"
 #include "bench/cases/select_tests.h"
 #include "bench/running/runner.h"
 #include "core/base/error.h"

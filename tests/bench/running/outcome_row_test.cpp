@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bench/running/outcome_row.h"
-
 #include <gtest/gtest.h>
 
-#include "bench/running/lines/row_line.h"
+#include "bench/running/lines/case_lines.h"
+#include "bench/running/runner.h"
 #include "fake_measurer.h"
 
 namespace rdmameter {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bench/running/lines/run_frame.h"
-
 #include <gtest/gtest.h>
+
+#include "bench/running/lines/case_lines.h"
 
 namespace rdmameter {
 namespace {

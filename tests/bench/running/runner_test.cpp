@@ -7,7 +7,7 @@
 #include <map>
 #include <set>
 
-#include "bench/cases/axis_list.h"
+#include "bench/cases/cases.h"
 #include "bench/cases/select_tests.h"
 #include "core/base/error.h"
 #include "fake_measurer.h"

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/base/control_group.h"
-
 #include <gtest/gtest.h>
 
+#include "core/base/kernel_files.h"
 #include "tests/core/base/fake_tree.h"
 
 namespace rdmameter {

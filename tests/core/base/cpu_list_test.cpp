@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/base/cpu_list.h"
-
 #include <gtest/gtest.h>
+
+#include "core/base/kernel_files.h"
 
 namespace rdmameter {
 namespace {

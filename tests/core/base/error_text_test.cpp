@@ -8,7 +8,6 @@
 #include <string>
 
 #include "core/base/error.h"
-#include "core/base/out_of_memory.h"
 
 namespace rdmameter {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/base/json_text.h"
+#include "core/result/json_text.h"
 
 #include <gtest/gtest.h>
 

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/base/softirq.h"
-
 #include <gtest/gtest.h>
 
 #include <optional>
 
+#include "core/base/kernel_files.h"
 #include "tests/core/base/fake_tree.h"
 
 namespace rdmameter {

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/control/timed_calls.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -9,6 +7,7 @@
 #include <thread>
 
 #include "core/base/error.h"
+#include "core/control/control_measurer.h"
 #include "core/instrument/histogram_data.h"
 
 namespace rdmameter {

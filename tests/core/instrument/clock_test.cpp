@@ -8,8 +8,6 @@
 #include <cmath>
 #include <limits>
 
-#include "core/instrument/clock_judge.h"
-
 namespace rdmameter {
 namespace {
 

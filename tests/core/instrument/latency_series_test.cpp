@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/instrument/latency_series.h"
-
 #include <gtest/gtest.h>
 
 #include <memory>
 #include <numeric>
 
 #include "core/instrument/histogram_data.h"
+#include "core/instrument/series.h"
 
 namespace rdmameter {
 namespace {

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/server/account.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <limits>
 
 #include "core/base/error.h"
+#include "core/server/server_host.h"
 
 namespace rdmameter {
 namespace {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/server/child_stderr.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cerrno>
+
+#include "core/server/session_process.h"
 
 namespace rdmameter {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/verbs/async_events.h"
-
 #include <gtest/gtest.h>
+
+#include "core/verbs/device_events.h"
 
 namespace rdmameter {
 namespace {

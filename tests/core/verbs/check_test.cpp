@@ -11,8 +11,8 @@
 #include <array>
 #include <memory>
 
-#include "core/base/capability.h"
 #include "core/base/error.h"
+#include "core/base/kernel_files.h"
 #include "core/verbs/handles.h"
 
 namespace rdmameter {

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/verbs/counters.h"
-
 #include <gtest/gtest.h>
 
-#include "core/base/sysfs.h"
+#include "core/base/kernel_files.h"
+#include "core/verbs/device_events.h"
 #include "tests/core/base/fake_tree.h"
 
 namespace rdmameter {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/verbs/kernel_objects.h"
-
 #include <gtest/gtest.h>
 
+#include "core/verbs/rdma_netlink.h"
 #include "tests/core/base/fake_tree.h"
 
 namespace rdmameter {

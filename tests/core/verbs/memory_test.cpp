@@ -15,7 +15,7 @@
 
 #include "core/base/error.h"
 #include "core/engine/layout/verify.h"
-#include "core/wire/descriptor.h"
+#include "core/wire/wait.h"
 
 namespace rdmameter {
 namespace {

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/verbs/pcie_path.h"
-
 #include <gtest/gtest.h>
 
 #include <string>
 
+#include "core/verbs/link_rate.h"
 #include "tests/core/base/fake_tree.h"
 
 namespace rdmameter {

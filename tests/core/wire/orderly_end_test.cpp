@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/wire/orderly_end.h"
-
 #include <gtest/gtest.h>
 
+#include "core/wire/watcher.h"
 #include "tests/core/wire/pair.h"
 
 namespace rdmameter {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "core/engine/open_devices.h"
-#include "core/verbs/async_events.h"
+#include "core/verbs/device_events.h"
 #include "tests/software_device/device/faults.h"
 #include "tests/software_device/tests/ends.h"
 

@@ -18,12 +18,11 @@
 #include "core/base/error.h"
 #include "core/base/printable.h"
 #include "core/base/thread.h"
-#include "core/log/tell.h"
+#include "core/log/print.h"
 #include "core/wire/auth.h"
 #include "core/wire/channel.h"
 #include "core/wire/message.h"
 #include "core/wire/waiting_room.h"
-#include "topologies/ranks/bootstrap/own_addresses.h"
 #include "topologies/ranks/bootstrap/pmix_job.h"
 #include "topologies/ranks/bootstrap/rank_links.h"
 

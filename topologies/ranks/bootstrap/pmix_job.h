@@ -9,11 +9,22 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "core/wire/wait.h"
 #include "topologies/graphs/graph.h"
 
 namespace rdmameter {
+
+// At which IP addresses can other machines reach this one?
+
+/// Numeric, as getaddrinfo() reads them, IPv4 first: those of interfaces that are up, no loopback
+/// and no link-local ones; at most kMaxOwnAddresses.
+/// @param interface  only of this one, then loopback, too; empty: of all
+/// @throws UsageError  there is no such interface, or it has no address
+std::vector<std::string> own_addresses(const std::string& interface);
+
+inline constexpr std::size_t kMaxOwnAddresses = 16;
 
 /// Uses Init, Put, Commit, Fence, Get, Abort and Finalize alone: what every launcher's server has.
 /// Each rank puts one value, its card, once: servers keep all that was ever put, and each Fence

@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/wire/wait.h"
@@ -70,5 +71,18 @@ struct BootstrapOptions {
 /// @throws MeasurementError  the launcher's server or a rank does not answer, or cannot be reached
 std::unique_ptr<Ranks> join_ranks(const BootstrapOptions& options,
                                   const InterruptSource& interrupt);
+
+// Messages that ranks pass on for each other, several in one.
+
+struct RankMessage {
+  Rank from = 0, to = 0;
+  std::string text;
+  bool operator==(const RankMessage&) const = default;
+};
+
+std::string pack(const std::vector<RankMessage>& messages);
+/// @param ranks  each message is from and to one of so many
+/// @throws MeasurementError  this is not what pack() has made
+std::vector<RankMessage> unpack(std::string_view packed, Rank ranks);
 
 }  // namespace rdmameter

@@ -7,11 +7,46 @@
 #include <infiniband/verbs.h>
 
 #include <cerrno>
+#include <chrono>
+#include <cstdint>
+#include <string>
 
+#include "core/engine/endpoint.h"
 #include "core/verbs/handles.h"
-#include "topologies/ranks/connect/stopwatch.h"
 
 namespace rdmameter {
+
+// How long calls of the set-up take, each apart from what is done between them.
+
+class Stopwatch {
+ public:
+  /// Calls it and counts its time. @return  what it returns
+  template <class Call>
+  auto time(Call&& call) {
+    const Running running(total_);
+    return call();
+  }
+  std::uint64_t total_ns() const {
+    return static_cast<std::uint64_t>(std::chrono::nanoseconds(total_).count());
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  /// Counts until it is destroyed, by an exception too.
+  class Running {
+   public:
+    explicit Running(Clock::duration& total) : total_(total) {}
+    Running(Running&&) = delete;
+    ~Running() { total_ += Clock::now() - begin_; }
+
+   private:
+    Clock::duration& total_;
+    const Clock::time_point begin_ = Clock::now();
+  };
+
+  Clock::duration total_{};
+};
 
 class QpMaker {
  public:
@@ -46,5 +81,19 @@ class QpMaker {
   bool made_ = false;  ///< one, or none could be
   std::uint64_t created_ns_ = 0, trial_ns_ = 0;
 };
+
+// What a rank says that cannot have the QPs which a case asks of it: how many it had,
+// and the limit.
+
+/// @param wanted  QPs of the graph at this rank
+/// @throws Unsupported  the device has room for fewer, even if no other program uses it
+void require_qps(const OpenDevice& device, std::uint64_t wanted);
+
+/// Throws the error of an ibv_create_qp() that has failed.
+/// @param which  "graph" or "barrier": whose QPs they are
+/// @param had    QPs of it that this rank had by then, of `wanted`
+/// @throws VerbsError
+[[noreturn]] void throw_no_qp(const OpenDevice& device, const std::string& which, std::uint64_t had,
+                              std::uint64_t wanted, int error);
 
 }  // namespace rdmameter

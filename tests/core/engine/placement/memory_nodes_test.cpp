@@ -13,8 +13,7 @@
 #include <set>
 #include <vector>
 
-#include "core/base/cpu_list.h"
-#include "core/base/sysfs.h"
+#include "core/base/kernel_files.h"
 #include "core/engine/null/null_device.h"
 #include "core/engine/placement/placement.h"
 #include "core/engine/work.h"

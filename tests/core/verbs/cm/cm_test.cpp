@@ -10,8 +10,8 @@
 #include "core/base/error.h"
 #include "core/test_case/test_case.h"
 #include "core/verbs/cm/cm_address.h"
-#include "core/verbs/cm/failure.h"
-#include "core/verbs/cm/private_data.h"
+#include "core/verbs/cm/connection.h"
+#include "core/verbs/cm/connector.h"
 #include "core/verbs/gid.h"
 
 namespace rdmameter {

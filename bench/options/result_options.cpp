@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/options/result_options.h"
+
+#include <fmt/core.h>
+#include <fmt/format.h>
+#include <fnmatch.h>
+
+#include <algorithm>
+#include <charconv>
+#include <set>
+#include <string>
+
+#include "bench/options/command.h"
+#include "core/base/error.h"
+#include "core/base/parse_value.h"
+#include "core/log/print.h"
+#include "core/result/output_file.h"
+#include "core/result/result_file.h"
+#include "reports/compare/gate.h"
+#include "reports/compare/output.h"
+#include "reports/text/terminal_lines.h"
+#include "topologies/graphs/graph.h"
+
+namespace rdmameter {
+namespace {
+
+bool matches(const std::string& name, const std::string& pattern) {
+  return name == pattern || fnmatch(pattern.c_str(), name.c_str(), 0) == 0;
+}
+
+}  // namespace
+
+void add_case_option(CLI::App& app, std::vector<std::string>& patterns) {
+  add_option(app, "--case", patterns, "NAME",
+             "only the case of this name, or the cases that match this glob "
+             "('send_*size:64'); may be given more than once")
+      ->allow_extra_args(false);
+}
+
+bool is_chosen(const std::string& name, const std::vector<std::string>& patterns) {
+  return patterns.empty() ||
+         std::any_of(patterns.begin(), patterns.end(),
+                     [&name](const auto& pattern) { return matches(name, pattern); });
+}
+
+std::vector<ResultFile> read_results(const std::vector<std::string>& paths,
+                                     const std::vector<std::string>& patterns, Counters counters) {
+  std::vector<bool> matched(patterns.size(), false);
+  const auto chosen = [&](const std::string& name) {
+    bool any = patterns.empty();
+    for (std::size_t i = 0; i < patterns.size(); ++i)
+      if (matches(name, patterns[i])) any = matched[i] = true;
+    return any;
+  };
+  std::vector<ResultFile> files;
+  for (const std::string& path : paths) {
+    ResultFile& file = files.emplace_back(ResultFile{.path = path, .context = {}, .rows = {}});
+    read_rows(path, {[&](nlohmann::ordered_json& context) { file.context = std::move(context); },
+                     [&](Row row, const std::string&) {
+                       if (counters == Counters::leave_out)
+                         row.device_counters = row.work = row.resources = nullptr;
+                       if (chosen(row.name)) file.rows.push_back(std::move(row));
+                     }});
+  }
+  for (std::size_t i = 0; i < patterns.size(); ++i)
+    if (!matched[i])
+      throw UsageError(
+          fmt::format("--case '{}' matches no case; 'rdmameter show --csv {}' has their names.",
+                      patterns[i], paths.front()));
+  return files;
+}
+
+void tell_unmeasured(const std::vector<ResultFile>& files) {
+  for (const ResultFile& file : files) {
+    if (std::ranges::any_of(file.rows,
+                            [](const Row& row) { return row.status == Row::Status::ok; }))
+      continue;
+    tell_lines("rdmameter: {}: {}\n", file.path,
+               file.rows.empty() ? "there are no rows, so it has no numbers"
+                                 : "no case was measured, so it has no numbers");
+  }
+}
+
+namespace {
+
+/// Reads "64,1024,16384".
+std::vector<std::uint64_t> read_ranks(const std::string& list) {
+  constexpr std::size_t kMax = 32;
+  std::set<std::uint64_t> ranks;
+  for (std::string_view rest = list; !rest.empty();) {
+    const std::size_t comma = rest.find(',');
+    const std::string_view part = rest.substr(0, comma);
+    const auto count = parse_count(part);
+    const bool ends_in_comma = comma + 1 == rest.size();
+    if (!count || *count < 2 || *count > kMaxPredictedRanks || ends_in_comma)
+      throw UsageError(
+          fmt::format("--predict '{}': takes numbers of ranks from 2 to {}, separated "
+                      "by commas, such as 64,1024,16384",
+                      list, kMaxPredictedRanks));
+    ranks.insert(*count);
+    rest = comma == rest.npos ? "" : rest.substr(comma + 1);
+  }
+  if (ranks.size() > kMax)
+    throw UsageError(fmt::format("--predict: at most {} numbers of ranks", kMax));
+  return {ranks.begin(), ranks.end()};
+}
+
+}  // namespace
+
+void add_predict_option(CLI::App& app, std::vector<std::uint64_t>& ranks) {
+  add_option(app, "--predict", ranks, "LIST",
+             "topologies: predict for these numbers of ranks, e.g. 64,1024,16384, "
+             "by the model that is fitted to the measured rows",
+             read_ranks);
+}
+
+void add_memory_budget_option(CLI::App& app, std::optional<std::uint64_t>& bytes) {
+  add_option(app, "--memory-budget", bytes, "BYTES",
+             "topologies: tell from how many ranks on the connections of a rank take more memory "
+             "than this, e.g. 64M",
+             read_memory_budget);
+}
+
+std::uint64_t read_memory_budget(const std::string& text) {
+  const auto bytes = parse_bytes(text);
+  if (!bytes || *bytes == 0)
+    throw invalid_value("--memory-budget", text, "bytes from 1 on, such as 64M");
+  return *bytes;
+}
+
+namespace {
+
+/// A number from 0 to max. @param unit  of what is typed, in that of the target
+void add_number(CLI::App& app, const char* name, double& target, std::string_view description,
+                double max, double unit) {
+  add_option(app, name, target, "N", description, [=](const std::string& text) {
+    double number = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (error != std::errc() || end != text.data() + text.size() || !(number >= 0 && number <= max))
+      throw invalid_value(name, text, fmt::format("a number from 0 to {}", max));
+    return number / unit;
+  });
+}
+
+ExitStatus status_of_conclusion(Conclusion conclusion) {
+  switch (conclusion) {
+    case Conclusion::pass:
+      return ExitStatus::pass;
+    case Conclusion::fail:
+      return ExitStatus::regression;
+    case Conclusion::not_proven:
+      return ExitStatus::inconclusive;
+  }
+  return ExitStatus::failed;
+}
+
+}  // namespace
+
+void declare_verdict_options(CLI::App& app, VerdictOptions& options) {
+  add_option<std::vector<std::string>>(
+      app, "--gate", options.gates, "GATE",
+      "what must hold: 'CASE METRIC RELATION LIMIT'; '[CASE] METRIC=N%': at most N % worse "
+      "than BASE; work: what repeats (WRs, doorbells, CQEs per message), times being "
+      "information then; times: no regression of times. May be given more than once. "
+      "Default: the gates of the plan, else times",
+      [](const std::vector<std::string>& gates) {
+        for (const std::string& gate : gates) require_gate(gate);
+        return gates;
+      })
+      ->allow_extra_args(false);
+  constexpr double kPercent = 100, kMost = 1000;
+  add_number(app, "--floor", options.floors.relative,
+             "a change below this never fails, nor one below 1.5 times the deviation among the "
+             "case's runs [percent]. Default: 3",
+             kMost, kPercent);
+  add_number(app, "--floor-ns", options.floors.absolute_ns,
+             "nor does one of a latency below this [ns]. Default: 0", 1e12, 1);
+  add_number(app, "--work-floor", options.work_tolerance,
+             "nor a growth of work per message below this [percent]. Default: 1", kMost, kPercent);
+  add_option(app, "--noise", options.noise, "FILE",
+             "a result of `rdmameter ab --aa`, whose recorded noise counts here");
+  add_number(app, "--margin", options.floors.margin,
+             "a pass rules out a change of p50, mean or a rate beyond this; of p99 beyond 3 times, "
+             "of p99.9 beyond 5 times this [percent]. Default: 10",
+             kMost, kPercent);
+  add_number(app, "--batch-noise", options.floors.batch,
+             "how much p50, mean and rates differ from batch to batch until that is measured, "
+             "as a standard deviation; p99 3.3 times, p99.9 6.7 times as much [percent]. "
+             "Default: 3",
+             kMost, kPercent);
+  app.add_flag("--strict", options.strict,
+               help_text("end with 3 (not proven) where NEW lacks a case of BASE"));
+  app.add_flag("--inconclusive-ok", options.inconclusive_ok,
+               help_text("end with 0 where nothing fails, although a case is suspect or "
+                         "inconclusive"));
+  app.add_flag("--all", options.every_metric, help_text("print every case with every metric"));
+  add_option(app, "--junit", options.junit, "FILE", "write the verdicts as JUnit XML");
+  add_option(app, "--markdown", options.markdown, "FILE",
+             "add the verdicts as a table to a file, such as a CI's summary page");
+  app.add_flag("--github", options.github,
+               help_text("annotate a GitHub run: at most ten lines, on stdout"));
+}
+
+void take_gates_of(const Comparable& file, ComparisonOptions& options) {
+  if (options.gates.empty()) options.gates = file.gates;
+}
+
+void add_noise(const VerdictOptions& options, Comparable& file) {
+  if (options.noise.empty()) return;
+  const Comparable recorded = read_comparable(options.noise);
+  if (recorded.noise.empty())
+    throw UsageError(
+        fmt::format("--noise {}: records no noise; 'rdmameter ab --aa -o FILE' makes a "
+                    "file that does",
+                    options.noise));
+  file.noise.insert(recorded.noise.begin(), recorded.noise.end());
+}
+
+void check_verdict_files(const VerdictOptions& options) {
+  check_writable(options.junit, "--junit");
+  check_writable(options.markdown, "--markdown");
+}
+
+ExitStatus write_verdict(const Comparison& comparison, const VerdictOptions& options) {
+  print_text(comparison_text(comparison, options.every_metric, terminal_style()));
+  if (!options.junit.empty()) write_text_file(options.junit, comparison_junit(comparison));
+  if (!options.markdown.empty()) append_to_file(options.markdown, comparison_markdown(comparison));
+  if (!options.annotations.empty())
+    write_text_file(options.annotations, comparison_github(comparison));
+  if (options.github) print_text(comparison_github(comparison));
+  return status_of_conclusion(comparison.conclusion);
+}
+
+}  // namespace rdmameter

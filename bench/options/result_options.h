@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// Options of the commands that read results.
+#pragma once
+
+#include <CLI/App.hpp>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "bench/running/process.h"
+#include "core/result/result_file.h"
+#include "reports/compare/comparison.h"
+
+namespace rdmameter {
+
+// --case: which of a result's cases a report is about.
+
+/// Declares --case, which may be given more than once.
+void add_case_option(CLI::App& app, std::vector<std::string>& patterns);
+
+/// Does one of the globs match? Any name where there is no glob.
+bool is_chosen(const std::string& name, const std::vector<std::string>& patterns);
+
+enum class Counters { keep, leave_out };
+
+/// The files, read, with those cases alone.
+/// @param counters  of the device, work and resources, which no page or export has
+/// @throws UsageError  a file cannot be read; a glob matches no row of any file
+std::vector<ResultFile> read_results(const std::vector<std::string>& paths,
+                                     const std::vector<std::string>& patterns,
+                                     Counters counters = Counters::leave_out);
+
+/// Says on stderr which files have no number, since what is made of them does not look
+/// like an error.
+void tell_unmeasured(const std::vector<ResultFile>& files);
+
+// What is asked of a result of topologies: --predict, the numbers of ranks for which it is
+// extrapolated, and --memory-budget, what a rank may spend on connections.
+
+/// --predict LIST. @param ranks  gets them in ascending order
+void add_predict_option(CLI::App& app, std::vector<std::uint64_t>& ranks);
+
+/// --memory-budget BYTES: what a rank of a topology may spend on connections.
+void add_memory_budget_option(CLI::App& app, std::optional<std::uint64_t>& bytes);
+
+/// "64M". @throws UsageError  naming --memory-budget
+std::uint64_t read_memory_budget(const std::string& text);
+
+// What `compare` and `ab` take alike: gates, floors, where the verdict is written.
+
+/// Must outlive the parsing.
+struct VerdictOptions : ComparisonOptions {
+  std::string noise, junit, markdown;
+  std::string annotations;  ///< a file for what --github prints; set by `ci` alone
+  bool github = false;
+};
+
+void declare_verdict_options(CLI::App& app, VerdictOptions& options);
+
+/// The gates of the plan that a file was measured by, unless the command line asks for others.
+void take_gates_of(const Comparable& file, ComparisonOptions& options);
+
+/// Adds what --noise names to what the file records itself.
+void add_noise(const VerdictOptions& options, Comparable& file);
+
+/// @throws UsageError  a file that is to be written cannot be
+void check_verdict_files(const VerdictOptions& options);
+
+/// Prints the comparison, writes the files that were asked for, and says how the program ends.
+ExitStatus write_verdict(const Comparison& comparison, const VerdictOptions& options);
+
+}  // namespace rdmameter

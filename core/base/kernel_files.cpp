@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/base/kernel_files.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+#include <fstream>
+#include <string>
+#include <string_view>
+
+#include "core/base/parse_value.h"
+
+namespace rdmameter {
+namespace {
+
+template <class Number>
+std::optional<Number> number_in(const std::filesystem::path& file) {
+  const std::optional<std::string> line = read_line(file);
+  if (!line) return std::nullopt;
+  Number value = 0;
+  const char* const end = line->data() + line->size();
+  const auto [stopped, error] = std::from_chars(line->data(), end, value);
+  if (error != std::errc{} || stopped != end) return std::nullopt;
+  return value;
+}
+
+}  // namespace
+
+std::optional<std::string> read_line(const std::filesystem::path& file) {
+  std::ifstream stream(file);
+  std::string line;
+  if (!std::getline(stream, line)) return std::nullopt;
+  constexpr const char* kBlanks = " \t\r\n";
+  const auto begin = line.find_first_not_of(kBlanks);
+  if (begin == std::string::npos) return std::nullopt;
+  return line.substr(begin, line.find_last_not_of(kBlanks) - begin + 1);
+}
+
+std::optional<std::int64_t> read_number(const std::filesystem::path& file) {
+  return number_in<std::int64_t>(file);
+}
+
+std::optional<std::uint64_t> read_count(const std::filesystem::path& file) {
+  return number_in<std::uint64_t>(file);
+}
+
+namespace {
+
+constexpr unsigned kMaxCpus = 1U << 16;  // a wrong file must not fill the memory
+
+}  // namespace
+
+std::vector<unsigned> cpu_list(std::string_view text, char separator) {
+  std::vector<unsigned> cpus;
+  if (text.ends_with(separator)) return cpus;
+  while (!text.empty()) {
+    const std::string_view range = text.substr(0, text.find(separator));
+    text.remove_prefix(std::min(text.size(), range.size() + 1));
+    const auto dash = range.find('-');
+    const auto first = parse_count(range.substr(0, dash));
+    const auto last = dash == std::string_view::npos ? first : parse_count(range.substr(dash + 1));
+    if (!first || !last || *last < *first || *last >= kMaxCpus) return {};
+    for (auto cpu = *first; cpu <= *last; ++cpu) cpus.push_back(static_cast<unsigned>(cpu));
+  }
+  return cpus;
+}
+
+std::string cpu_list_text(std::span<const unsigned> cpus) {
+  std::string list;
+  for (std::size_t first = 0; first < cpus.size();) {
+    std::size_t last = first;
+    while (last + 1 < cpus.size() && cpus[last + 1] == cpus[last] + 1) ++last;
+    list += fmt::format("{}{}", list.empty() ? "" : ",", cpus[first]);
+    if (last > first) list += fmt::format("-{}", cpus[last]);
+    first = last + 1;
+  }
+  return list;
+}
+
+namespace {
+
+using std::filesystem::path;
+
+/// Lines of a device that has a limit: a number where the others have "max".
+std::string limits_in(const path& file) {
+  std::ifstream stream(file);
+  std::string limits;
+  for (std::string line; std::getline(stream, line);) {
+    const auto number = line.find_first_of("0123456789", line.find('='));
+    if (line.find('=') == std::string::npos || number == std::string::npos) continue;
+    limits += fmt::format("{}{}", limits.empty() ? "" : "; ", line);
+  }
+  return limits;
+}
+
+}  // namespace
+
+std::string verbs_object_limits(const path& membership, const path& root) {
+  std::ifstream stream(membership);
+  for (std::string line; std::getline(stream, line);) {  // number:controllers:path
+    const auto first = line.find(':'), second = line.find(':', first + 1);
+    if (second == std::string::npos) continue;
+    const std::string controllers = line.substr(first + 1, second - first - 1);
+    if (!controllers.empty() && controllers != "rdma") continue;
+    const path top = root / controllers;  // version 2 has one tree, and names no controllers
+    path group = line.substr(second + 1);
+    for (; group != group.root_path(); group = group.parent_path()) {
+      const path file = (top / group.relative_path()) / "rdma.max";
+      if (const std::string limits = limits_in(file); !limits.empty())
+        return fmt::format("{}: {}", file.string(), limits);
+    }
+  }
+  return {};
+}
+
+bool has_capability(unsigned capability, const std::filesystem::path& status) {
+  constexpr std::string_view kKey = "CapEff:";
+  constexpr int kHexadecimal = 16;
+  std::ifstream stream(status);
+  for (std::string line; std::getline(stream, line);)
+    if (line.starts_with(kKey))
+      return ((std::strtoull(line.c_str() + kKey.size(), nullptr, kHexadecimal) >> capability) &
+              1U) != 0;
+  return false;
+}
+
+std::optional<std::uint64_t> softirq_ns(const std::filesystem::path& proc) {
+  std::ifstream stat(proc / "stat");
+  std::string name;
+  // cpu user nice system idle iowait irq softirq ... (proc(5))
+  std::uint64_t skipped = 0, softirq = 0;
+  stat >> name;
+  for (int field = 0; field < 6; ++field) stat >> skipped;
+  stat >> softirq;
+  if (!stat || name != "cpu") return std::nullopt;
+  const auto ticks_per_s = static_cast<std::uint64_t>(sysconf(_SC_CLK_TCK));
+  return softirq * (1'000'000'000 / ticks_per_s);
+}
+
+}  // namespace rdmameter

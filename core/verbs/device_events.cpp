@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/verbs/device_events.h"
+
+#include <poll.h>
+
+#include <algorithm>
+#include <optional>
+#include <system_error>
+
+#include "core/base/kernel_files.h"
+
+namespace rdmameter {
+namespace {
+
+bool waits(const ibv_context& context) {
+  pollfd events{context.async_fd, POLLIN, 0};
+  return poll(&events, 1, 0) > 0 && (events.revents & POLLIN) != 0;
+}
+
+bool of_another_port(const ibv_async_event& event, std::uint8_t port_num) {
+  const bool of_a_port = event.event_type == IBV_EVENT_PORT_ERR ||
+                         event.event_type == IBV_EVENT_LID_CHANGE ||
+                         !noted_event_text(event.event_type).empty();
+  return of_a_port && event.element.port_num != port_num;
+}
+
+}  // namespace
+
+std::string_view fatal_event_text(ibv_event_type type) {
+  switch (type) {
+    case IBV_EVENT_CQ_ERR:
+      return "IBV_EVENT_CQ_ERR: a completion queue overran";
+    case IBV_EVENT_QP_FATAL:
+      return "IBV_EVENT_QP_FATAL: a QP failed";
+    case IBV_EVENT_QP_REQ_ERR:
+      return "IBV_EVENT_QP_REQ_ERR: a QP got a request that it cannot serve";
+    case IBV_EVENT_QP_ACCESS_ERR:
+      return "IBV_EVENT_QP_ACCESS_ERR: a QP was asked for memory that it does not open";
+    case IBV_EVENT_SRQ_ERR:
+      return "IBV_EVENT_SRQ_ERR: a shared receive queue failed";
+    case IBV_EVENT_DEVICE_FATAL:
+      return "IBV_EVENT_DEVICE_FATAL: the device failed or was removed";
+    case IBV_EVENT_PORT_ERR:
+      return "IBV_EVENT_PORT_ERR: the port went down";
+    case IBV_EVENT_LID_CHANGE:
+      return "IBV_EVENT_LID_CHANGE: the port got another LID, so the paths to it lead nowhere";
+    case IBV_EVENT_WQ_FATAL:
+      return "IBV_EVENT_WQ_FATAL: a work queue failed";
+    default:  // tells of a step that went well, or of what a run outlives
+      return {};
+  }
+}
+
+std::string_view noted_event_text(ibv_event_type type) {
+  switch (type) {
+    case IBV_EVENT_GID_CHANGE:
+      return "IBV_EVENT_GID_CHANGE";
+    case IBV_EVENT_PKEY_CHANGE:
+      return "IBV_EVENT_PKEY_CHANGE";
+    case IBV_EVENT_SM_CHANGE:
+      return "IBV_EVENT_SM_CHANGE";
+    case IBV_EVENT_CLIENT_REREGISTER:
+      return "IBV_EVENT_CLIENT_REREGISTER";
+    default:
+      return {};
+  }
+}
+
+std::string take_fatal_event(ibv_context& context, std::uint8_t port_num,
+                             std::vector<std::string>& noted) {
+  std::string fatal;
+  while (waits(context)) {
+    ibv_async_event event{};
+    if (ibv_get_async_event(&context, &event) != 0) break;
+    if (!of_another_port(event, port_num)) {
+      if (fatal.empty()) fatal = fatal_event_text(event.event_type);
+      const std::string_view note = noted_event_text(event.event_type);
+      if (!note.empty() && std::ranges::find(noted, note) == noted.end()) noted.emplace_back(note);
+    }
+    ibv_ack_async_event(&event);
+  }
+  return fatal;
+}
+
+namespace {
+
+void read_folder(const std::filesystem::path& folder, Counters& counters) {
+  std::error_code error;  // a folder that is not there is an empty one
+  for (const auto& entry : std::filesystem::directory_iterator(folder, error))
+    if (const std::optional<std::uint64_t> value = read_count(entry.path()))
+      counters.insert_or_assign(entry.path().filename(), *value);
+}
+
+}  // namespace
+
+Counters read_counters(std::string_view device, unsigned port_num,
+                       const std::filesystem::path& sysfs) {
+  const std::filesystem::path root = sysfs / "class/infiniband" / device;
+  const std::filesystem::path port = root / "ports" / std::to_string(port_num);
+  Counters counters;
+  read_folder(root / "hw_counters", counters);
+  read_folder(port / "counters", counters);
+  read_folder(port / "hw_counters", counters);
+  counters.erase("lifespan");
+  return counters;
+}
+
+nlohmann::ordered_json counter_differences(const Counters& before, const Counters& after) {
+  if (before.empty() && after.empty()) return nullptr;
+  nlohmann::ordered_json differences = nlohmann::ordered_json::object();
+  for (const auto& [name, value] : after) {
+    const auto earlier = before.find(name);
+    if (earlier != before.end() && value > earlier->second)
+      differences[name] = value - earlier->second;
+  }
+  return differences;
+}
+
+}  // namespace rdmameter

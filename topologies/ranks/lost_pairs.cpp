@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "topologies/ranks/lost_pairs.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "core/base/printable.h"
+#include "topologies/graphs/routes.h"
+
+namespace rdmameter {
+namespace {
+
+/// Calls `visit` with both ranks of each edge on the way.
+class EdgesOnWay {
+ public:
+  explicit EdgesOnWay(const Graph& graph) : graph_(graph) {}
+
+  template <class Visit>
+  void visit(Rank from, Rank to, Visit visit) {
+    while (from != to) {
+      const Rank next = step(from, to);
+      visit(std::minmax(from, next));
+      from = next;
+    }
+  }
+
+ private:
+  /// As a relay does it: by its own tree.
+  Rank step(Rank from, Rank to) {
+    if (std::ranges::binary_search(graph_.neighbours[from], to)) return to;
+    auto found = first_.find(from);
+    if (found == first_.end()) found = first_.emplace(from, tree_from(graph_, from).first).first;
+    return found->second[to];
+  }
+
+  const Graph& graph_;
+  std::map<Rank, std::vector<Rank>> first_;  ///< Tree::first, by root
+};
+
+}  // namespace
+
+void require_edges_of(const RefusedEdges& refused, Rank ranks) {
+  for (const RefusedEdge& edge : refused.edges)
+    if (edge.rank >= ranks || edge.peer >= ranks)
+      throw MeasurementError("the peer's message: edges names a rank that is not in the case");
+}
+
+std::map<Rank, const RefusedEdge*> cut_off_partners(const Graph& graph, Rank rank,
+                                                    const std::vector<RefusedEdge>& edges) {
+  std::map<std::pair<Rank, Rank>, const RefusedEdge*> refused;
+  for (const RefusedEdge& edge : edges)
+    if (!edge.barrier) refused.emplace(std::minmax(edge.rank, edge.peer), &edge);
+  std::map<Rank, const RefusedEdge*> cut_off;
+  if (refused.empty()) return cut_off;
+  EdgesOnWay ways(graph);
+  for (Rank partner = 0; partner < graph.ranks(); ++partner) {
+    const auto look = [&](const std::pair<Rank, Rank>& edge) {
+      if (const auto found = refused.find(edge); found != refused.end())
+        cut_off.emplace(partner, found->second);
+    };
+    ways.visit(rank, partner, look);
+    ways.visit(partner, rank, look);
+  }
+  return cut_off;
+}
+
+std::string cut_off_reason(const RefusedEdge& edge, Rank rank, Rank partner) {
+  if (edge.rank == rank && edge.peer == partner) return edge.reason;
+  return fmt::format("nothing goes from rank {} to rank {}, which is on the way: {}", edge.rank,
+                     edge.peer, edge.reason);
+}
+
+namespace {
+
+std::pair<Rank, Rank> in_order(Rank a, Rank b) {
+  return {std::min(a, b), std::max(a, b)};
+}
+
+bool failed(const RankResult& result) {
+  return !result.failure.empty();
+}
+
+/// Is the barrier the only reason?
+bool barrier_failed(const std::vector<RankResult>& results) {
+  return std::ranges::all_of(results, [](const RankResult& result) {
+    return !failed(result) || result.no_barrier_with || result.failure == kOutOfPatience;
+  });
+}
+
+}  // namespace
+
+bool PairAttempts::add(std::vector<RankResult> results, RankPairs& avoided) {
+  if (std::ranges::any_of(results, failed)) {
+    const std::size_t known = avoided.size();
+    for (std::size_t rank = 0; rank < results.size(); ++rank)
+      if (const auto peer = results[rank].no_barrier_with; peer && *peer < results.size())
+        avoided.insert(in_order(static_cast<Rank>(rank), static_cast<Rank>(*peer)));
+    if (barrier_failed(results) && avoided.size() > known) return true;
+    results_ = std::move(results);
+    return false;
+  }
+  const std::uint64_t passed_before = std::exchange(passed_, results.front().half_rounds);
+  const std::size_t lost_before = lost_.size();
+  for (std::size_t rank = 0; rank < results.size(); ++rank)
+    for (const LostPair& pair : results[rank].lost_pairs)
+      lost_.insert(in_order(static_cast<Rank>(rank), pair.with));
+  if (results_.empty()) {
+    results_ = std::move(results);
+  } else {
+    for (std::size_t rank = 0; rank < results.size(); ++rank)
+      add_attempt(results_[rank], results[rank]);
+  }
+  // What has ended in its warm-up is measured again, but not for ever.
+  if (passed_ == passed_before && lost_.size() == lost_before) ++passed_;
+  return passed_ < half_rounds_;
+}
+
+PairsLeft pairs_left(const NextAttempt& next, Rank rank) {
+  PairsLeft left{.half_round = next.half_round};
+  for (const auto& [a, b] : next.lost) {
+    if (a == rank) left.lost.insert(b);
+    if (b == rank) left.lost.insert(a);
+  }
+  return left;
+}
+
+}  // namespace rdmameter
