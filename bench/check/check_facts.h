@@ -32,8 +32,8 @@ std::vector<CheckedDevice> checked_devices(std::span<const CheckSubject> subject
 
 /// Of one model: their links and MTUs can be compared.
 bool are_siblings(const CheckedDevice& one, const CheckedDevice& other);
-/// Both ends are of one model each, not in software, and messages of both pass a link or of
-/// neither.
+/// Both ends are of one model each, not in software, and messages of both pass a link
+/// or of neither.
 bool are_siblings(const CheckSubject& one, const CheckSubject& other);
 
 /// Is an end's device in software: as fast as the CPU has time for it?

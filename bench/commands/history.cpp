@@ -83,7 +83,7 @@ ExitStatus check(const HistoryArguments& options) {
   return ExitStatus::pass;
 }
 
-/// Of a change that nobody could find later an acknowledgement would be lost.
+/// Refuses a change that could not be found later: its acknowledgement would be lost.
 ExitStatus acknowledge(const HistoryArguments& options) {
   if (options.name.empty() || options.since.empty())
     throw UsageError(

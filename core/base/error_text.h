@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The one place that gives a library's exceptions texts of ours, and a heap that is used up its own.
-// Code that shows, logs or sends why something failed asks here, not what()
-// (tests/style/json_access_test.py).
+// Code that shows, logs or sends why something failed asks here, not
+// what() (tests/style/json_access_test.py).
 #pragma once
 
 #include <array>

@@ -13,7 +13,7 @@ struct End {
   Side forward;        ///< of the direction in which the initiator sends
   Side backward = {};  ///< empty: the responder sends no messages of its own
 
-  /// Of both, for the peer.
+  /// The introductions of both directions, for the peer.
   Introductions introductions() const;
   /// @param peer  its introductions. @throws as EndpointRunner::connect()
   void connect(const Introductions& peer);

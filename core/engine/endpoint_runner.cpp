@@ -16,7 +16,7 @@ namespace {
 
 /// A UC or UD receiver that does not know the total waits this long after the last arrival.
 constexpr std::uint64_t kQuiet_ns = 200'000'000;
-/// More than anybody waits for, and sums with it stay far from wrapping around.
+/// More than any wait, and sums with it stay far from wrapping around.
 constexpr std::uint64_t kEndless = 1ULL << 62;
 
 }  // namespace

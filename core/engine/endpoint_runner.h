@@ -32,7 +32,7 @@ class EndpointRunner {
   EndpointRunner(EndpointRunner&&) = delete;
   virtual ~EndpointRunner() = default;
 
-  /// What the peer must know of this end to connect, and may tell of it.
+  /// The data that the peer needs of this end to connect, and may show.
   virtual Introduction introduction() const = 0;
 
   /// Connects to the peer, or takes its connection: afterwards it may send at once.
@@ -40,12 +40,12 @@ class EndpointRunner {
   /// @throws MeasurementError, Unsupported, VerbsError, Interrupted
   virtual void connect(const Introduction& peer) = 0;
 
-  /// What of connecting takes both ends at a time: called once each has the other's introduction.
+  /// The part of connecting that both ends do together: called once each has
+  /// the other's introduction.
   /// @throws as connect()
   virtual void establish() {}
 
-  /// Puts what was found and agreed in the place of what was asked for. To be called after
-  /// connect().
+  /// Replaces requested settings by those found and agreed. Called after connect().
   /// @param peer  its introduction
   virtual void record_effective(TestCase& test_case, const Introduction& peer) const = 0;
 
@@ -54,8 +54,8 @@ class EndpointRunner {
   /// @param wait  not Wait::automatic
   LoopResult run(Wait wait, const ClockChoice& clock, const StopFlag& stop);
 
-  /// What the peer has sent, to be told before StopReason::finish: then a receiver ends once all of
-  /// it is there. For a thread other than the measuring one.
+  /// Sets the peer's numbers of sent messages, before StopReason::finish: a receiver then ends once
+  /// all have arrived. For a thread other than the measuring one.
   void expect(std::uint64_t sent);
 
   /// Ends the measured run now, which is then over as if its time had come. For a thread other than
@@ -66,15 +66,15 @@ class EndpointRunner {
   /// @param gate  borrowed
   void pass(LoadGate& gate) { plan_.gate = &gate; }
 
-  /// What has befallen the device since this was called last and ends a run; empty: nothing.
+  /// An event of the device since the last call that ends a run; empty: none.
   virtual std::string take_fatal_event() = 0;
 
   /// Cuts this end off from its peer, so that a loop whose polls are never empty ends. For a thread
   /// other than the measuring one.
   virtual void abort_traffic() noexcept = 0;
 
-  /// Checks what arrived here. @param peer_total  messages that the peer sent over the whole
-  /// traffic
+  /// Checks what arrived here. @param peer_total  messages that the peer sent over
+  /// the whole traffic
   /// @return nothing where no data comes to this end
   virtual std::optional<Verdict> verify(std::uint64_t peer_total) const = 0;
 
@@ -97,13 +97,13 @@ class EndpointRunner {
   std::uint64_t cpu_ns() const { return cpu_ns_; }  ///< of the whole loop, warm-up included
   /// Where the measuring thread was when its loop ended; empty where this end has no loop.
   const std::vector<LoopPlace>& place() const { return place_; }
-  /// What an open loop measured beside its responses; nothing: it is none, or not its initiator.
+  /// The load of an open loop's initiator; nothing: another loop, or the responder.
   virtual std::optional<LoadData> load() const { return std::nullopt; }
   /// The best stretch of a bandwidth that this end sends; nothing: it was not looked for.
   virtual std::optional<PeakData> peak() const { return std::nullopt; }
   /// What each of its QPs did; empty: the case has one, and nobody asked about it.
   virtual std::vector<QpFigures> per_qp() const { return {}; }
-  /// What the loop noted of itself, once it has ended; null: the case is not watched.
+  /// The loop's own notes, once it has ended; null: the case is not watched.
   virtual const WatchData* watched() const { return nullptr; }
   /// Null where the loop takes no samples, or they were taken away.
   const Histogram* latency() const { return latency_.get(); }

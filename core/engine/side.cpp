@@ -67,7 +67,7 @@ class LoopsTogether {
     for (std::size_t i = 1; i < count; ++i) {
       try {
         threads.emplace_back([this, i] { run_one(i); });
-      } catch (const std::system_error& error) {  // nobody starts without the others
+      } catch (const std::system_error& error) {  // all threads start, or none
         stop_.request(StopReason::sibling);
         for (std::size_t missing = i; missing < count; ++missing) start_.arrive_and_drop();
         errors_[i] = std::make_exception_ptr(MeasurementError(

@@ -26,8 +26,8 @@ std::optional<LoadData> load_of(Runners runners);
 std::uint64_t progress_of(Runners runners);
 
 /// Runners by endpoint (device, and of each by thread), in the order of the peer's; none: this end
-/// has no such direction. Sums are of all; functions that say nothing else are those of
-/// EndpointRunner.
+/// has no such direction. Sums are of all; functions that say nothing else are
+/// those of EndpointRunner.
 struct Side {
   std::vector<std::unique_ptr<EndpointRunner>> runners;
   std::size_t devices = 1;
@@ -63,8 +63,8 @@ struct Side {
   void expect(const std::vector<std::uint64_t>& sent);
   bool end_now() noexcept;
   void abort_traffic() noexcept;
-  /// What has befallen a device since this was called last and ends a run, for people; empty:
-  /// nothing.
+  /// What has befallen a device since this was called last and ends a run, for
+  /// people; empty: nothing.
   std::string take_fatal_event();
   /// The same after a loop has failed: the kernel tells of what has befallen a port by a work
   /// queue, so that the completions in error may come first. Waits up to 200 ms.
@@ -92,8 +92,8 @@ struct Side {
 };
 
 /// What the loops of a side, or of one of its devices, counted, once they have ended. A loop's rate
-/// is its own, in its own window, all of them under the same load; the window of all is the one in
-/// which their messages give the sum of their rates.
+/// is its own, in its own window, all of them under the same load. The window of all is the one in
+/// which all messages give the sum of the rates.
 struct SideTally : LoopTally {
   explicit SideTally(Runners runners);
   explicit SideTally(const Side& side) : SideTally(Runners(side.runners)) {}

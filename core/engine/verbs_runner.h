@@ -49,7 +49,7 @@ class VerbsRunner final : public EndpointRunner {
   bool both_at_once() const { return case_.by_cm() || case_.multicast(); }
   void connect_by_cm();
   void join_group();
-  /// What rdma_cm has found of the way on InfiniBand; nullopt: nothing, or it was not asked.
+  /// The route that rdma_cm has found on InfiniBand; nullopt: none, or it was not asked.
   std::optional<CmRoute> route_found() const;
   void build_work();
   void ask_for_order();

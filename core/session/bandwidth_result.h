@@ -12,14 +12,15 @@ namespace rdmameter {
 /// Where the receiver counts: sends whose arrival nothing tells the sender.
 bool receiver_counts(const TestCase& test_case);
 
-/// Of one direction. A window of fewer messages than twice those that may be under way says little
-/// of their rate: then the whole traffic is the window, from the first post to the last completion.
+/// The bandwidth of one direction. A window of fewer messages than twice those that may be under
+/// way says little of their rate: then the whole traffic is the window, from the first post to
+/// the last completion.
 /// @param sent, received  what the sender's loop counted, and the receiver's
 BandwidthData bandwidth_of(const TestCase& test_case, const Report& sent, const Report& received);
 
-/// Both directions: their windows open together and neither end stops before both are closed, so
-/// that each rate is one under the load of the other. The window of both is the one in which their
-/// messages give the sum of the rates.
+/// The bandwidth of both directions: their windows open together and neither end stops before both
+/// are closed, so that each rate is one under the load of the other. The window of both is the one
+/// in which their messages give the sum of the rates.
 BandwidthData both(const BandwidthData& forward, const BandwidthData& backward);
 
 /// What each of several devices did, by what each end's loops on it counted; `bound_gbps` is not

@@ -56,8 +56,8 @@ Heartbeat::Clock::duration Heartbeat::every() const {
 
 bool Heartbeat::tick() {
   const auto now = Clock::now();
-  // Whoever waits for an answer that never comes makes no progress; a fixed limit on the whole
-  // would end long runs that are well.
+  // An end that waits for an answer that never comes makes no progress. A fixed limit on the whole
+  // run would end healthy long runs.
   series_.note(side_.progress(), now);
   for (Pulse& pulse : pulses_) {
     const std::uint64_t progress = progress_of(pulse.runners);

@@ -20,7 +20,7 @@ std::chrono::nanoseconds orderly_end_within(const TestCase& test_case);
 
 class Heartbeat {
  public:
-  /// Events that the device raised before now are nobody's any more.
+  /// Events that the device raised before now are ignored.
   Heartbeat(Channel& channel, Side& side, const TestCase& test_case);
 
   /// How often tick() is due.

@@ -23,8 +23,8 @@ class LoopThread {
 
   /// The peer has sent everything: take it and end.
   /// @param sent  to each of the side's endpoints
-  /// @throws MeasurementError  what made the loop fail, or that it never ends: a peer may go on
-  ///                           sending
+  /// @throws MeasurementError  what made the loop fail, or that it never ends: a peer may
+  ///                           send without end
   /// @throws Interrupted
   void finish(const std::vector<std::uint64_t>& sent, const InterruptSource& interrupt);
 

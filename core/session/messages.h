@@ -21,7 +21,7 @@
 
 namespace rdmameter {
 
-/// "hello"
+/// The message "hello".
 struct Hello {
   std::uint32_t protocol = kProtocolVersion;
   std::string version = RDMAMETER_VERSION;
@@ -34,7 +34,7 @@ void list_fields(auto& fields, Is<Hello> auto& hello) {
   fields("nonce", hello.nonce, {.min_size = kNonceChars, .max_size = kNonceChars});
 }
 
-/// "challenge"
+/// The message "challenge".
 struct ChallengeMessage {
   Hello hello;  ///< the responder's
   bool token_required = false;
@@ -87,7 +87,7 @@ inline Wanted wanted_of(EndSettings end) {
   return {std::move(end)};
 }
 
-/// "ports"
+/// The message "ports".
 struct Ports {
   std::vector<PortFacts> ports;
 };
@@ -104,7 +104,7 @@ void list_fields(auto& fields, Is<GidsOfDevice> auto& device) {
   fields("gids", device.gids, {.max_size = kMostGidsOffered});
 }
 
-/// "prepare"
+/// The message "prepare".
 struct Prepare {
   nlohmann::ordered_json test_case;   ///< see case_from_wire()
   std::uint64_t seed = 0;             ///< of the payloads' patterns
@@ -121,7 +121,7 @@ void list_fields(auto& fields, Is<Prepare> auto& prepare) {
   fields("cpus", prepare.cpus, {.max = kMaxCpuNumber, .max_size = kMaxLoopsPlaced});
 }
 
-/// "ready"
+/// The message "ready".
 struct Ready {
   Introductions ends;
   std::optional<unsigned> only_cpu;  ///< the only one on which the first loop may run
@@ -132,7 +132,7 @@ void list_fields(auto& fields, Is<Ready> auto& ready) {
   fields("only_cpu", ready.only_cpu, {.max = kMaxCpuNumber});
 }
 
-/// "connect"
+/// The message "connect".
 struct ConnectMessage {
   Introductions ends;
   Wait wait = Wait::automatic;  ///< what an automatic one has become
@@ -143,7 +143,7 @@ void list_fields(auto& fields, Is<ConnectMessage> auto& connect) {
   fields("wait", connect.wait, {.max = static_cast<std::uint64_t>(Wait::event)});
 }
 
-/// "gate"
+/// The message "gate".
 struct GateMessage {
   LoadGate::Step step{};  ///< which the sender has reached
 };
@@ -152,7 +152,7 @@ void list_fields(auto& fields, Is<GateMessage> auto& gate) {
   fields("step", gate.step, {.max = LoadGate::kSteps - 1});
 }
 
-/// "environment"
+/// The message "environment".
 struct EnvironmentMessage {
   nlohmann::ordered_json environment;  ///< facts for people, whatever they are
 };
@@ -161,7 +161,7 @@ void list_fields(auto& fields, Is<EnvironmentMessage> auto& message) {
   fields("environment", message.environment);
 }
 
-/// "row"
+/// The message "row".
 struct RowMessage {
   nlohmann::ordered_json row;  ///< see read_row()
 };
@@ -170,7 +170,7 @@ void list_fields(auto& fields, Is<RowMessage> auto& message) {
   fields("row", message.row);
 }
 
-/// "examination"
+/// The message "examination".
 struct ExaminationMessage {
   nlohmann::ordered_json examination;  ///< see checked_examination()
 };
@@ -179,7 +179,7 @@ void list_fields(auto& fields, Is<ExaminationMessage> auto& message) {
   fields("examination", message.examination);
 }
 
-/// "finish"
+/// The message "finish".
 struct Finish {
   Totals sent;
 };
@@ -188,7 +188,7 @@ void list_fields(auto& fields, Is<Finish> auto& finish) {
   fields("sent", finish.sent, {.max = kMaxMessages});
 }
 
-/// "done"
+/// The message "done".
 struct Done {
   Report forward;
   std::optional<Report> backward;

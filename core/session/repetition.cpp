@@ -161,8 +161,8 @@ void Repetition::run_traffic(Side& sender, LoopThread* receiver, WindowSync& gat
   require_end(end, stop, heartbeat, gate, receiver);
 }
 
-/// @throws MeasurementError, Interrupted  why the traffic has not come to its end, by whoever knows
-/// most: the device, the peer, a deadline, the loop itself
+/// @throws MeasurementError, Interrupted  why the traffic has not come to its end, from the source
+/// that knows most: the device, the peer, a deadline, the loop itself
 void Repetition::require_end(const SideResult& end, const StopFlag& stop,
                              const Heartbeat& heartbeat, const WindowSync& gate,
                              LoopThread* receiver) {

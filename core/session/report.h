@@ -16,12 +16,12 @@ namespace rdmameter {
 /// Messages of each thread.
 using Totals = std::vector<std::uint64_t>;
 
-/// Of messages; a double holds each.
+/// The most messages that are counted; a double holds each number.
 inline constexpr std::uint64_t kMaxMessages = 1ULL << 53;
 inline constexpr std::size_t kMaxPeers = 4096;  ///< the axis's range
 inline constexpr std::uint64_t kMaxTime_ns = 1ULL << 62;
 
-/// What an end has counted, for itself and for its peer.
+/// The counts of an end, for itself and for its peer.
 struct Report {
   std::uint64_t operations = 0, elapsed_ns = 0, traffic_ns = 0;
   Totals totals;
@@ -80,7 +80,7 @@ void complete(const Report& report, const CheckedJson& json);
 /// What the loops of this end's side counted.
 Report report_of(const Side& side, const TestCase& test_case);
 
-/// That, with what only the peer asks for: device counters, gaps, what verification found.
+/// The report for the peer: report_of(), with device counters, gaps and the result of verification.
 /// @param sent  by each of the peer's threads; what arrived here, where nothing at this end counts
 Report report_for_peer(const Side& side, const TestCase& test_case, const Totals& sent);
 

@@ -303,7 +303,7 @@ bool ClientSession::connect(End& end, TestCase& test_case) {
   settle_wait(test_case, connect.wait);
   end.connect(connect.ends);
   end.establish();
-  end.forward.take_fatal_event();  // nobody's any more
+  end.forward.take_fatal_event();  // events of earlier cases are ignored
   if (host_.shows_connected()) {
     TestCase effective = test_case;
     end.forward.record_effective(effective, connect.ends.forward);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One client's session at the responder: takes the plan, case after case, and does its part of
-// each.
+// One client's session at the responder: takes the plan, and does its part of one case
+// after the other.
 #pragma once
 
 #include <exception>
@@ -35,7 +35,7 @@ Greeting admit_client(Channel& channel, const std::string& token, Admission& adm
 /// How a client's connection has ended by an exception.
 ClientEvent event_of(const std::exception& error);
 
-/// What a server's own command line says of its end.
+/// The settings of its end from a server's own command line.
 struct OwnEnd : EndSettings {
   GpuRegistration gpu_registration = GpuRegistration::automatic;  ///< of its memory
 };

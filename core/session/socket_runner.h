@@ -15,8 +15,7 @@ namespace rdmameter {
 
 class SocketRunner final : public EndpointRunner {
  public:
-  /// The responder listens from here on, on the session's address and a port that the kernel
-  /// chooses.
+  /// The responder listens from here on, on the session's address; the kernel chooses the port.
   /// @param session    the session's socket; borrowed
   /// @param interrupt  borrowed
   /// @throws VerbsError        no memory for so large a message
@@ -26,7 +25,7 @@ class SocketRunner final : public EndpointRunner {
 
   /// The responder's: port, and the number that shows whose connection it is.
   Introduction introduction() const override;
-  /// The initiator connects and shows the number; the responder lets in nobody else.
+  /// The initiator connects and shows the number; the responder accepts no other connection.
   void connect(const Introduction& peer) override;
   void record_effective(TestCase&, const Introduction&) const override {}
   std::string take_fatal_event() override { return {}; }

@@ -29,7 +29,7 @@ class WindowSync {
   bool overdue(Clock::time_point now = Clock::now()) const;
 
   /// Takes a message of the peer's. @return false: it is about something else
-  /// @throws MeasurementError  nobody expects it here
+  /// @throws MeasurementError  it is not expected here
   bool receive(const nlohmann::json& message);
 
  private:

@@ -84,8 +84,8 @@ bool dmabuf_name(std::string_view text) {
          });
 }
 
-/// As lspci writes it, as nvidia-smi does, and the shorter forms that cuDeviceGetByPCIBusId()
-/// takes.
+/// As lspci writes it, as nvidia-smi does, and the shorter forms that
+/// cuDeviceGetByPCIBusId() takes.
 bool is_bus_id(std::string_view text) {
   constexpr std::array<std::string_view, 4> kForms{"xxxx:xx:xx.x", "xxxxxxxx:xx:xx.x", "xxxx:xx:xx",
                                                    "xx:xx.x"};

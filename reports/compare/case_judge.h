@@ -44,8 +44,8 @@ struct Judgement {
 
 /// A member fails where it is significant among all cases and members (kMetricRate), also by ranks
 /// alone (runs) or by turning blocks round (blocks), and beyond the floor. It is suspect where it
-/// is beyond the floor and would be significant if all batches were alike, or if there were more
-/// replicates.
+/// is beyond the floor and would be significant if all batches were alike, or if there
+/// were more replicates.
 Judgement judge_cases(const std::vector<Pair>& pairs, const Batches& batches,
                       const JudgeOptions& options);
 

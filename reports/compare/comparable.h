@@ -18,7 +18,7 @@
 
 namespace rdmameter {
 
-/// Of each metric; NaN: the row has no such number.
+/// The value of each metric; NaN: the row has no such number.
 using MetricValues = std::array<double, kMetrics>;
 inline constexpr MetricValues kNoValues = [] {
   MetricValues values{};
@@ -64,7 +64,7 @@ struct ComparableCase {
   std::vector<std::string> skips;  ///< messages of rows that were skipped
   std::size_t interrupted = 0;     ///< rows that the user cut short: no replicates
 
-  /// In the unit that is told; nothing where any replicate has no such number.
+  /// The values in the unit that is shown; nothing where any replicate has no such number.
   std::optional<std::vector<double>> values(Metric metric) const;
 };
 
@@ -95,7 +95,7 @@ struct Comparable {
 /// @throws UsageError  as read_result() does
 Comparable read_comparable(const std::string& path);
 
-/// Both at once, where a second thread can be had.
+/// Reads both files at once, if a second thread can be started.
 /// @throws UsageError  as read_result() does; of two files that cannot be read it names `base`
 std::pair<Comparable, Comparable> read_comparables(const std::string& base,
                                                    const std::string& other);

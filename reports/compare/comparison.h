@@ -48,8 +48,8 @@ Comparison compare_files(const Comparable& base, const Comparable& other,
 /// The two sides of one measuring run, taken in turns, whose replicates are blocks of both.
 Comparison compare_sides(const Comparable& file, const ComparisonOptions& options);
 
-/// The first comparison with the verdicts of a second one, measured anew, on the cases that this
-/// has.
+/// The first comparison with the verdicts of a second one, measured anew, on the cases
+/// that this has.
 Comparison replaced_by(const Comparison& first, const Comparison& second);
 
 /// Why so many replicates are too few for one of the cases alone to become significant; empty: they

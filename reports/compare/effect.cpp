@@ -23,8 +23,8 @@ double turned(Metric metric, double logarithm) {
   return info_of(metric).higher_is_better ? -logarithm : logarithm;
 }
 
-/// A run's mean is the mean of its repetitions; of other metrics the median repetition stands for
-/// it.
+/// A run's mean is the mean of its repetitions; of other metrics the median repetition
+/// stands for it.
 double of_run(Metric metric, const std::vector<double>& repetitions) {
   return metric == Metric::mean ? mean(repetitions) : median(repetitions);
 }

@@ -23,7 +23,7 @@ enum class CaseVerdict {
   pass,          ///< a change beyond the margin is ruled out
 };
 
-/// What a case did beside its metrics.
+/// A finding about a case beside its metrics.
 struct CaseFinding {
   CaseVerdict verdict = CaseVerdict::pass;
   std::string text;  ///< "10 of 15 repetitions failed, 0 of 15 in BASE"
@@ -40,11 +40,11 @@ struct VerdictName {
   std::string_view text, sign;
 };
 
-/// By CaseVerdict.
+/// The names of verdicts, by CaseVerdict.
 inline constexpr std::array<VerdictName, 5> kVerdictNames{
     {{"fail", "❌"}, {"suspect", "⚠️"}, {"inconclusive", "❔"}, {"better", "🎉"}, {"pass", "✅"}}};
 static_assert(kVerdictNames.size() == static_cast<std::size_t>(CaseVerdict::pass) + 1);
-/// By Conclusion.
+/// The names of conclusions, by Conclusion.
 inline constexpr std::array<VerdictName, 3> kConclusionNames{
     {{"pass", "✅"}, {"fail", "❌"}, {"not proven", "🟡"}}};
 
@@ -59,7 +59,8 @@ constexpr const VerdictName& name_of(Conclusion conclusion) {
 
 inline constexpr double kConfidence = 0.95;
 
-/// What a comparison takes for granted, and what it lets pass. Shares of the base's value.
+/// The assumptions of a comparison, and the changes that it lets pass, as shares of
+/// the base's value.
 struct Floors {
   double relative = 0.03;  ///< a smaller change never fails
   double spreads = 1.5;    ///< nor one within so many times the case's deviation among its runs
@@ -90,7 +91,7 @@ struct MetricEffect {
   CaseVerdict verdict = CaseVerdict::pass;
 };
 
-/// What of a metric a sweep's batches were found to do, for the reader.
+/// The deviations of a metric between a sweep's batches, for the reader.
 struct BatchDeviations {
   Metric metric;
   double common = 0, by_case = 0;  ///< standard deviations of ln(value)
@@ -116,8 +117,8 @@ MetricSweep sweep_of_blocks(const std::vector<Pair>& pairs, Metric metric, const
 std::vector<double> block_differences(const Pair& pair, Metric metric);
 
 /// Latencies are judged by p50, mean, p99 and p99.9; open loops also by the share of the offered
-/// rate that they reached; bandwidths by their rate, and by p99 of the completions where these were
-/// timed.
+/// rate that they reached; bandwidths by their rate, and by p99 of the completions where
+/// these were timed.
 bool judges(Metric metric, const ComparableCase& test_case);
 
 /// The ratio turned so that above 1 is worse.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Was it measured on the same ground? Numbers of different devices, kernels or links do not
-// compare.
+// Was it measured on the same ground? Numbers of different devices, kernels or links
+// cannot be compared.
 #pragma once
 
 #include <cstddef>
@@ -11,9 +11,9 @@
 
 namespace rdmameter {
 
-/// What differs between two contexts of the facts that numbers hang on, of both ends: "responder:
-/// kernel: Linux 6.1.0 in BASE, Linux 6.6.13 in NEW". Empty: nothing does.
-/// A fact that one of them alone knows is a difference: nobody can say that it is the same.
+/// The differences between two contexts, in facts of both ends that numbers depend on: "responder:
+/// kernel: Linux 6.1.0 in BASE, Linux 6.6.13 in NEW". Empty: there are none. A fact that only one
+/// of them knows is a difference: it may not be the same.
 /// @param all_measured  no: an end of which nothing is known may be one that never answered, whose
 ///                      cases have failed. That is the verdict on them, and no other environment.
 std::vector<std::string> environment_changes(const nlohmann::ordered_json& base,
@@ -33,7 +33,7 @@ std::string machine_of(const nlohmann::ordered_json& environments);
 /// The context of each run of a result.
 std::vector<nlohmann::ordered_json> run_contexts(const nlohmann::ordered_json& context);
 
-/// What a merged result was allowed to mix; empty: nothing.
+/// The differences that a merged result was allowed to mix; empty: none.
 std::vector<std::string> merged_changes(const nlohmann::ordered_json& context);
 
 // ---- Which runs of a file belong to one batch: what a machine does differently from boot to boot

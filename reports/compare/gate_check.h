@@ -11,7 +11,7 @@
 
 namespace rdmameter {
 
-/// What one gate says of one case.
+/// The result of one gate for one case.
 struct GateFinding {
   std::string gate, name;
   CaseVerdict verdict = CaseVerdict::pass;  ///< pass, fail or inconclusive

@@ -46,16 +46,16 @@ inline constexpr std::size_t kFewCases = 20;  ///< that all fit a screen
 /// Quantity, base, new, change, interval. @param told  null: empty cells
 std::vector<Table::Cell> effect_cells(const MetricEffect* told);
 
-/// What values and changes of a table are estimates of; of two files only where a change differs
-/// from the ratio of the two values beside it. Empty: nothing to say.
+/// A text that says what the values and changes of a table estimate; of two files only where a
+/// change differs from the ratio of the two values beside it. Empty: nothing to say.
 std::string estimates_text(const Comparison& comparison);
 
 /// "p50 3.10 µs -> 3.60 µs, +16.1 % (+14.0 % to +18.2 %)", or why there is none; what
 /// failed or got lost, where that decides.
 std::string effect_text(const CaseComparison& test_case);
 
-/// Remarks, then a table with the worst first; passes only where there are few, or all is asked
-/// for.
+/// Remarks, then a table with the worst first; passes only where there are few, or if all
+/// are asked for.
 std::string comparison_text(const Comparison& comparison, bool all, const TextStyle& style);
 
 /// GitHub-flavoured, worst first, then the cases that only one side has; under 1 MiB, which is what

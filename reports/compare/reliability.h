@@ -29,8 +29,8 @@ std::vector<std::vector<CaseFinding>> troubled_messages(const std::vector<Pair>&
 
 /// Open loops that kept up with their rate in every repetition of BASE, and did not in half of
 /// NEW's or more, are suspect, however little is missing: responses then say how long the run
-/// lasted. Whether the case fails, the share of the rate that was reached says, and the unsent
-/// requests.
+/// lasted. Whether the case fails, the share of the rate that was reached says, and
+/// the unsent requests.
 /// @return  of each pair those that have anything to say
 std::vector<std::vector<CaseFinding>> saturated_loads(const std::vector<Pair>& pairs);
 

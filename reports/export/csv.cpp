@@ -27,8 +27,8 @@ std::string csv_quoted(std::string_view text) {
   return result + '"';
 }
 
-/// A text, which may be anybody's. A spreadsheet takes one that begins so for a formula; the
-/// apostrophe makes it a text.
+/// A text of any origin. A spreadsheet takes one that begins so for a formula; the apostrophe makes
+/// it a text.
 std::string csv_text(std::string_view text) {
   const std::string plain = printable(text);
   const bool formula = !plain.empty() && std::string_view("=+-@").find(plain[0]) != plain.npos;

@@ -37,8 +37,8 @@ std::string label_name(std::string_view key) {
   return name;
 }
 
-/// The case, its test and transport, and as labels of their own the axes that its name gives:
-/// size="64".
+/// The case, its test and transport, and as labels of their own the axes that its
+/// name gives: size="64".
 std::string labels_of(const CaseNumbers& values) {
   const Row& row = *values.summary.repetitions.front();
   std::string text = label("case", values.name) + "," + label("test", test_of(row)) + "," +

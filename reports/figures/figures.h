@@ -20,7 +20,7 @@ namespace rdmameter {
 
 using FigureCases = std::vector<const CaseSummary*>;
 
-/// What a line of a table is about.
+/// The subject of a table's line.
 struct FigureLine {
   const CaseSummary* summary;
   const FigureCases* cases;  ///< those of its result that it stands among, itself one of them
@@ -34,7 +34,7 @@ struct FigureColumn {
   Table::Column column;
   std::function<std::string(FigureLine)> text = {};  ///< kUnknown or empty: there is no such number
   bool unless_unknown = false;                       ///< no column where no line has such a text
-  /// In place of `text`: the median over the repetitions, with half their range.
+  /// A number in place of `text`: shown as the median over the repetitions, with half their range.
   std::function<std::optional<double>(const Row&)> number = {};
   Unit unit = {};            ///< of `number`
   int max_decimals = 0;      ///< 0: whole numbers
@@ -49,7 +49,7 @@ FigureColumn median_column(std::string_view head, const Unit& unit, int max_deci
 /// Whole numbers, without a range; optional at a terminal.
 FigureColumn count_column(const char* head,
                           std::function<std::optional<double>(const Row&)> number);
-/// All repetitions together; an empty cell where nobody counts.
+/// The sum of all repetitions; an empty cell where it is not counted.
 FigureColumn sum_column(const char* head,
                         std::function<std::optional<std::uint64_t>(const Row&)> number,
                         bool unless_zero = false);
@@ -76,20 +76,21 @@ struct Figures {
   bool by_axes = false;  ///< lines are named by the axes that vary, and have a legend; else by case
   std::string_view told_axis = {};  ///< that a column tells: names of cases go without it
   std::function<std::vector<FigureColumn>(const FigureLines&, FigurePlace)> columns;
-  /// What the numbers do not tell; null or empty: nothing.
+  /// A remark about what the numbers do not show; null or empty: none.
   std::function<std::string(const FigureLines&)> remark = {};
   bool remark_on_page = true;
-  /// What a terminal shows beneath all; null: nothing. @param group  with those cases alone
+  /// The text beneath the table at a terminal; null: none. @param group  with those cases alone
   std::string (*beneath)(const Group& group, const TextStyle& style) = nullptr;
   std::vector<FigureCsv> csv = {};
   bool csv_early = false;  ///< columns keep their place: of the oldest kinds it is not at the end
 };
 
-/// For Figures::columns: the same for any lines.
+/// A function for Figures::columns that gives the same columns for all lines.
 std::function<std::vector<FigureColumn>(const FigureLines&, FigurePlace)> always(
     std::vector<FigureColumn> columns);
 
-/// Those of some cases, beneath bandwidth and latency, in the order in which they are shown.
+/// The kinds of figures that only some cases have, shown beneath bandwidth and latency,
+/// in this order.
 std::span<const Figures> figures();
 /// @param line_rate_gbps  of the result; nothing: no share of it is shown
 Figures bandwidth_figures(std::optional<double> line_rate_gbps = {});
@@ -147,8 +148,8 @@ std::vector<CurvePoint> curve_of(const CaseSummary& summary);
 /// Do all repetitions attribute their late samples?
 bool has_blame(const CaseSummary& summary);
 
-/// The longest of all repetitions, at most so many, the longest first. @param cases  each
-/// has_blame()
+/// The longest of all repetitions, at most so many, the longest first.
+/// @param cases  each has_blame()
 std::vector<BlameData::Stall> longest_stalls(const std::vector<const CaseSummary*>& cases,
                                              std::size_t most);
 

@@ -24,7 +24,7 @@ Unit latency_unit(const FigureLines& lines) {
 
 std::vector<FigureColumn> columns_of_latency(const FigureLines& lines, FigurePlace place) {
   std::vector<FigureColumn> columns = latency_columns(lines, kLatencies);
-  for (FigureColumn& each : columns)  // what nobody does without is not
+  for (FigureColumn& each : columns)  // columns that every reader needs are not
     each.column.optional =
         each.column.head == "min" || each.column.head == "p90" || each.column.head == "mean";
   if (place == FigurePlace::page) return columns;

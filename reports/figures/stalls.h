@@ -80,7 +80,7 @@ std::optional<StallReport> stalls_of(const CaseSummary& summary,
 /// @param end  "initiator" or "responder"
 bool sends_requests(const CaseSummary& summary, std::string_view end);
 
-/// What a receiver asks a sender to wait by an RNR NAK [ns] (IBTA vol. 1, table 45).
+/// The time that a receiver asks a sender to wait by an RNR NAK [ns] (IBTA vol. 1, table 45).
 /// @param code  0 to 31
 double rnr_timer_ns(std::uint64_t code);
 
@@ -104,15 +104,15 @@ struct LossCounterInfo {
 /// @return  nullptr: not a counter of loss, or not known
 const LossCounterInfo* find_loss_counter(std::string_view name);
 
-/// Of a result's two ends those of whose drivers no counter is among these: that none has changed
+/// The ends of a result whose drivers have none of these counters: that none has changed
 /// there tells nothing.
 /// @param context  of the result
 std::vector<UncountedEnd> ends_without_loss_counters(const nlohmann::ordered_json& context);
 
 // ---- The price of loss of one case: stalls by their cause, and what the drivers counted.
 
-/// Of all cases of some rows that have latencies, beneath their names: a line for each cause, what
-/// its stalls were and what they should be, and the counters.
+/// A text about all cases that have latencies, beneath their names: a line for each cause, what its
+/// stalls were and what they should be, and the counters.
 /// @param context  of the result
 /// @return  "" where there are no latency samples
 std::string loss_report(std::span<const Row> rows, const nlohmann::ordered_json& context,

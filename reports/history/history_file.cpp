@@ -102,7 +102,7 @@ void write_line(int file, const std::string& path, std::string line) {
   const off_t end = lseek(file, 0, SEEK_END);
   char last = '\n';
   if (end > 0 && pread(file, &last, 1, end - 1) != 1) fail(path, errno);
-  if (last != '\n') line.insert(line.begin(), '\n');  // somebody died while writing the line before
+  if (last != '\n') line.insert(line.begin(), '\n');  // its last writer died in it
   if (const int error = write_patiently(file, line); error != 0) {
     // Nothing is left to do where even this fails: readers name and skip half a line.
     if (ftruncate(file, end) != 0) fail(path, error);
@@ -110,8 +110,8 @@ void write_line(int file, const std::string& path, std::string line) {
   }
 }
 
-/// Whoever may read the history can hold its lock, for ever. Where a file system knows no locks,
-/// one job at a time must do.
+/// Every process that may read the history can hold its lock, for ever. Where a file system knows
+/// no locks, one job at a time must do.
 void lock(int file, const std::string& path) {
   constexpr std::chrono::milliseconds kBetween{50};
   constexpr std::chrono::seconds kLongest{30};

@@ -33,7 +33,7 @@ struct HistoryEntry {
   std::vector<HistoryCase> cases;
 };
 
-/// What a history keeps of a result.
+/// The data of a result that a history keeps.
 /// @param commit  empty: that of the result's context, if there is one
 /// @throws UsageError  the result has no date
 HistoryEntry history_entry(const ResultFile& file, const std::string& commit);
@@ -47,11 +47,11 @@ std::vector<HistoryEntry> newest_entries(const std::string& path);
 /// Whether this result, of this commit, is among them already: then it is added by mistake.
 bool is_among(const std::vector<HistoryEntry>& entries, const HistoryEntry& entry);
 
-/// Adds a line, whole or not at all, whoever else adds one meanwhile.
+/// Adds a line, whole or not at all, even if other processes add one meanwhile.
 /// @throws UsageError, ResultFileError
 void append_history(const std::string& path, const HistoryEntry& entry);
 
-/// That somebody knows of a change: a line of the history, too.
+/// A user's note that a change is known: a line of the history, too.
 struct Acknowledgement {
   std::string name;    ///< of the case
   std::string metric;  ///< MetricInfo::key; empty: all of the case's
@@ -59,7 +59,7 @@ struct Acknowledgement {
   std::string note;
 };
 
-/// As append_history() of an entry.
+/// Adds an acknowledgement, as append_history() adds an entry.
 void append_acknowledgement(const std::string& path, const Acknowledgement& acknowledged);
 
 struct History {

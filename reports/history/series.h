@@ -38,8 +38,8 @@ struct SeriesChoice {
 std::vector<HistorySeries> series_of(const History& history, const SeriesChoice& choice);
 
 enum class ChangeState {
-  fresh,         ///< nobody has said that it is known
-  acknowledged,  ///< somebody has
+  fresh,         ///< not acknowledged
+  acknowledged,  ///< a user has marked it as known
   resolved,      ///< the newest part of the series is as it was before the change, or better still
 };
 
@@ -49,7 +49,7 @@ struct SeriesChange {
   double deviations = 0;         ///< standard errors
   double before = 0, after = 0;  ///< medians of the parts before and after, in the metric's unit
   ChangeState state = ChangeState::fresh;
-  std::string note = {};  ///< of whoever acknowledged it
+  std::string note = {};  ///< from the acknowledgement
 };
 
 /// An acknowledgement holds for the change of its case and metric that is nearest to it, up to

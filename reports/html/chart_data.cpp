@@ -203,7 +203,7 @@ std::string curve_name(const PageCase& one, const std::vector<std::string>& axes
 }  // namespace
 
 std::vector<std::string> varying_axes(const PageCases& page) {
-  // Where nobody gave it, inline follows from the size: no axis beside it.
+  // Where inline was not specified, it follows from the size: no axis beside it.
   const bool inline_given = std::ranges::any_of(page.cases, [](const PageCase& one) {
     return one.name.find("/inline:") != std::string::npos;
   });

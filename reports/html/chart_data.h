@@ -35,7 +35,8 @@ nlohmann::ordered_json rates_over_time(const CaseNumbers& numbers);
 nlohmann::ordered_json latencies_over_time(const CaseNumbers& numbers);
 
 /// {"limit", "edges", "local", "peer", "path", "undecided"}: how many late samples of each cause
-/// lie between edge i and edge i+1 [ns], in all repetitions. Empty: none is late, or nobody asked.
+/// lie between edge i and edge i+1 [ns], in all repetitions. Empty: none is late, or they were
+/// not asked for.
 nlohmann::ordered_json late_by_cause(const CaseNumbers& numbers);
 
 /// latency_curves() in a third of the room, since a page of thousands of cases consists of them:

@@ -82,7 +82,7 @@ std::string cases_table(const PageCases& page, VerdictLines lines, const Scale& 
 }
 
 /// The first open, the others folded away, since a browser takes seconds to lay out thousands of
-/// lines that nobody has asked for.
+/// lines that the reader has not opened.
 std::string cases_tables(const PageCases& page, const Comparison& comparison) {
   const std::vector<VerdictLine> all = verdict_table(comparison, VerdictLine::Kind::judged);
   const Scale scale = scale_of(all);

@@ -22,8 +22,8 @@ std::string note_html(const std::string& text, std::string_view css_class = "not
 /// element or begins a comment.
 std::string script_json(const nlohmann::ordered_json& json);
 
-/// For a URL's fragment: percent-encoded but for what stands there as it is (RFC 3986: "/",
-/// ":"...).
+/// A text for a URL's fragment: percent-encoded but for what stands there as it is (RFC
+/// 3986: "/", ":"...).
 std::string fragment_text(std::string_view text);
 
 }  // namespace rdmameter

@@ -17,7 +17,7 @@ struct Section {
   std::string html;   ///< escaped already; empty: the section is left out
 };
 
-/// What was measured on what: tests, ends, settings. The page begins with it.
+/// The subject of the measurement: tests, ends, settings. The page begins with it.
 Section subject_section(const PageCases& page);
 
 /// "mlx5_0 and mlx5_1, Ethernet 100 Gb/s: write_lat, write_bw": the hardware first, of several
@@ -44,10 +44,10 @@ Section topology_section(const PageCases& page);
 /// `topo connections`.
 Section connections_section(const PageCases& page);
 
-/// For each test and transport its latencies and rates: what the charts show, and more, in numbers.
+/// The latencies and rates of each test and transport: what the charts show, and more, in numbers.
 Section numbers_section(const PageCases& page);
 
-/// What the results were measured with, and what differs between them, or between the two ends.
+/// The environments of the results, and the differences between them, or between the two ends.
 Section environment_section(const PageCases& page);
 
 }  // namespace rdmameter

@@ -126,8 +126,8 @@ void fit_in(std::vector<Place>& places) {
     place = {fitted(place.x, low.x, high.x), fitted(place.y, low.y, high.y)};
 }
 
-/// As the graph's own row has it, or on a circle: a graph that is not known here, or not at so many
-/// ranks.
+/// As the graph's own row has it, or on a circle: a graph that is not known here, or not at
+/// so many ranks.
 std::vector<Place> places_of(const TopologyData& topology) {
   const auto ranks = static_cast<Rank>(topology.ranks);
   const auto chosen = find_shape(topology.graph);

@@ -18,16 +18,16 @@ struct CaseSides {
   BatchValues base, other;
 };
 
-/// By how much batches differ, until they are measured.
+/// The assumed differences between batches, until they are measured.
 struct BatchPrior {
   double deviation = 0.03;  ///< standard deviation of the logarithm
   double weight = 20;       ///< counts as so many measured degrees of freedom
 };
 
-/// Of fewer cases, the median case tells nothing of what all share.
+/// With fewer cases, the median case says nothing about what all share.
 inline constexpr std::size_t kManyCases = 10;
 
-/// So many batches a side tell by themselves how batches differ: each is then one replicate.
+/// With this many batches a side, their differences are measured: each batch is then one replicate.
 inline constexpr std::size_t kBatchReplicates = 5;
 
 struct CaseChange {
@@ -49,7 +49,7 @@ struct BatchChanges {
                                    ///< each case by itself; as used
 };
 
-/// What is one replicate of a side: each run, or each batch by its mean.
+/// The replicates of a side: each run, or each batch by its mean.
 std::vector<double> replicates_of(const BatchValues& batches, bool batches_are_replicates);
 
 /// Tests all cases of a sweep by Student's t with variances shared among the cases.

@@ -28,8 +28,8 @@ struct MeanShiftOptions {
 
 /// Changes of level, ascending. The series is split where the means of both parts differ most, then
 /// each part is, as long as the difference is beyond the floor, and beyond what a season can do to
-/// such parts by as many standard errors. A creep, which has no step, is split, too: its parts
-/// differ.
+/// such parts by as many standard errors. A creep, which has no step, is split, too:
+/// its parts differ.
 ///
 /// Values are taken for an autoregressive series; its variance and correlation are estimated from
 /// differences of neighbours (von Neumann), which a change of level or a trend hardly touches.

@@ -22,7 +22,7 @@ std::vector<double> logarithms(std::span<const double> values);
 /// The standard deviation of a normal distribution, by its median absolute deviation.
 inline constexpr double kMadOfNormal = 1.4826;
 
-/// Of a sample (divided by n - 1); 0 for fewer than two values.
+/// The standard deviation of a sample (divided by n - 1); 0 for fewer than two values.
 double standard_deviation(std::span<const double> values);
 
 }  // namespace rdmameter

@@ -25,8 +25,8 @@ double fisher_exact(const Failures& base, const Failures& other);
 /// @return  as many, in the same order, at most 1
 std::vector<double> benjamini_hochberg(std::span<const double> p_values);
 
-// ---- Many cases, each judged by several members (p50, p99, ...): which of all these are
-// significant?
+// ---- Many cases, each judged by several members (p50, p99, ...): which of all
+// these are significant?
 
 /// The p-value of "some member differs" (Simes 1986); valid where members go up and down together.
 /// 1 for no member.

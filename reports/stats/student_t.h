@@ -28,9 +28,9 @@ struct VarianceEstimate {
 /// @param cases  estimates without degrees of freedom are left out; all 0 or none left: {0, 0}
 VarianceEstimate shared_variance(std::span<const VarianceEstimate> cases);
 
-/// What a case is judged by: the larger of its own variance and of the shared one. Never less than
-/// Smyth's weighted mean of both, so that Student's distribution with the sum of the degrees of
-/// freedom holds, and a noisy case among quiet ones stays noisy.
+/// The variance by which a case is judged: the larger of its own variance and of the shared one.
+/// Never less than Smyth's weighted mean of both, so that Student's distribution with the sum of
+/// the degrees of freedom holds, and a noisy case among quiet ones stays noisy.
 VarianceEstimate moderated(const VarianceEstimate& own, const VarianceEstimate& shared);
 
 }  // namespace rdmameter

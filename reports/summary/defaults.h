@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What settings are where nobody chooses, as a result states it.
+// The defaults of settings, as a result states them.
 #pragma once
 
 #include <array>
@@ -31,15 +31,15 @@ class Defaults {
   bool has(const Row& row, const std::string& key, const nlohmann::ordered_json& value) const;
   bool has_among_ranks(const std::string& key, const nlohmann::ordered_json& value) const;
 
-  /// What was measured: equal for two rows of one case. It names the test and each axis that is not
-  /// at its default, so that a file which is older than an axis has the cases that have it at its
-  /// default. An axis whose default depends on the kind of test (--depth) is always named: a row
-  /// does not say of which kind its test is.
+  /// The identity of what was measured: equal for two rows of one case. It names the test and each
+  /// axis that is not at its default, so that a file which is older than an axis has the cases that
+  /// have it at its default. An axis whose default depends on the kind of test (--depth) is always
+  /// named: a row does not say of which kind its test is.
   /// @param own  of the case's file, which count for axes that the case lacks; null: they are alike
   std::string identity(const std::string& test, const nlohmann::json& case_object,
                        const Defaults* own = nullptr) const;
 
-  /// As context.rdmameter.defaults has them.
+  /// The defaults in the form of context.rdmameter.defaults.
   const nlohmann::ordered_json& stated() const { return stated_; }
 
  private:

@@ -17,7 +17,7 @@ namespace rdmameter {
 /// since 1970; nothing where it is no such date.
 std::optional<std::int64_t> epoch_seconds(const std::string& date);
 
-/// What stands in a JSON under a key, or on a way to one ("/rdmameter/ranks"); null: nothing.
+/// The value in a JSON under a key, or a path of keys ("/rdmameter/ranks"); null: there is none.
 const nlohmann::ordered_json& fact_at(const nlohmann::ordered_json& json, std::string_view where);
 
 // Likewise, of one type; else "", nothing, 0, an empty list.

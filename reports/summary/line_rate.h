@@ -25,8 +25,9 @@ bool passes_links(const nlohmann::ordered_json& context);
 /// @param context  of the result
 std::optional<double> line_rate_gbps(const nlohmann::ordered_json& context);
 
-/// What the messages of a row may fill of that [Gb/s]: twice of it where both ends send; nothing of
-/// a test over TCP, which may pass another link, and of several devices (PayloadBounds).
+/// The part of the link's rate that a row's messages can fill [Gb/s]: twice of it where both ends
+/// send; nothing of a test over TCP, which may pass another link, and of
+/// several devices (PayloadBounds).
 std::optional<double> line_rate_gbps(std::optional<double> of_the_link, const Row& row);
 
 /// The row's bandwidth as a percentage of that; nothing: one of both is not known, or it is more
@@ -38,21 +39,21 @@ std::optional<double> line_percent(std::optional<double> of_the_link, const Row&
 /// @param of_the_link  not twice of it where both ends send
 /// @param percent      of what the messages may fill
 std::string line_doubt(double of_the_link, double percent);
-/// The same of a row.
+/// line_doubt() of a row.
 std::string line_doubt(std::optional<double> of_the_link, const Row& row);
 
 // ---- About what a message's payload can get of an end's link and PCIe slot.
 
-/// Of what a slot carries, the share that payload gets. A TLP of 256 B (the largest that most root
-/// ports take) has 24 B of framing, sequence number, header and LCRC (PCI Express Base 3.0, 3.5):
-/// 91 %; the rest of the way is our choice, for acknowledgements, flow control and read requests.
+/// The share of a slot's rate that payload gets. A TLP of 256 B (the largest that most root ports
+/// take) has 24 B of framing, sequence number, header and LCRC (PCI Express Base 3.0, 3.5): 91 %;
+/// the rest of the way is our choice, for acknowledgements, flow control and read requests.
 inline constexpr double kPcieShare = 0.85;
 
-/// What an end's device tells of itself: `device` of an environment.
+/// The facts about an end's device: `device` of an environment.
 struct PayloadLimits {
   std::optional<double> line_gbps, slot_gbps;
-  /// Of each packet, beside the payload, on an Ethernet with the gap between frames; nullopt: not
-  /// known (iWARP, EFA).
+  /// Bytes of each packet beside the payload, on an Ethernet with the gap between frames; nullopt:
+  /// not known (iWARP, EFA).
   std::optional<double> header_bytes;
 };
 PayloadLimits payload_limits(const nlohmann::ordered_json& device);
@@ -71,7 +72,7 @@ std::optional<double> bound_of(const Row& row);
 std::optional<double> share_of_bound(const Row& row);
 std::optional<double> share_of_line(const Row& row);
 
-/// Of both ends of one result.
+/// The bounds of both ends of one result.
 class PayloadBounds {
  public:
   /// @param context  of the result

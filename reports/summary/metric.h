@@ -28,8 +28,8 @@ Unit time_unit(double typical_ns);
 /// The greatest unit in which the largest value is 1 or more. Largest units first, never empty.
 Unit rate_unit(std::span<const Unit> units, double largest);
 
-/// As many decimals as give the smallest of the values (but 0) three significant digits; 1 to
-/// `most`.
+/// The number of decimals that gives the smallest value (but 0) three significant digits:
+/// 1 to `max`.
 int decimals_for(std::span<const double> values, int max = 4);
 
 /// Decimals of times in this unit that still tell something: samples are whole ns, halves of them
@@ -95,7 +95,7 @@ struct MetricInfo {
   bool higher_is_better;
   MetricJudging judging;
   bool exported;  ///< to other tools, to a page, and to a history
-  /// Of one repetition; nothing: it has none. Half round trips of ping-pong tests.
+  /// The value of one repetition; nothing: it has none. Half round trips of ping-pong tests.
   std::optional<double> (*value)(const Row&);
 };
 const std::array<MetricInfo, kMetrics>& metrics();
@@ -106,19 +106,19 @@ const std::vector<MetricInfo>& exported_metrics();
 
 const MetricInfo& info_of(Metric metric);
 
-/// By the name that people type: those of latencies ("p50", "p99.9", "mean"), and "bandwidth".
-/// Null: it is none.
+/// The metric of a typed name: those of latencies ("p50", "p99.9", "mean"), and "bandwidth". Null:
+/// it is none.
 const MetricInfo* typed_metric(std::string_view name);
 std::string typed_metric_names();  ///< "min, p50, ..., bandwidth"
 
-/// The one to watch, the first of exported_metrics(): bandwidth, where the row has it. Null: it has
-/// none.
+/// The one to watch, the first of exported_metrics(): bandwidth, where the row has it. Null:
+/// it has none.
 const MetricInfo* watched_metric(const Row& row);
 
-/// Of how an open loop kept up: offered to lateness_p99.
+/// The metrics of how an open loop kept up: offered to lateness_p99.
 std::span<const MetricInfo> load_metrics();
 
-/// Of where latency over load bends: saturation to unloaded_p99.
+/// The metrics of where latency over load bends: saturation to unloaded_p99.
 std::span<const MetricInfo> sweep_metrics();
 
 bool is_time(Metric metric);

@@ -45,8 +45,8 @@ void sort_keys(Group& group) {
   });
 }
 
-/// A repetition that was cut short says less than the others: it counts only where there is no
-/// other.
+/// A repetition that was cut short says less than the others: it counts only where there
+/// is no other.
 void keep_whole(CaseSummary& summary) {
   const auto cut_short = [](const Row* row) { return row->interrupted; };
   if (!std::ranges::all_of(summary.repetitions, cut_short))

@@ -64,7 +64,7 @@ std::optional<double> median_of(const CaseSummary& summary,
 /// The samples of all repetitions, exactly as if recorded into one histogram.
 HistogramData merged_latency(const CaseSummary& summary);
 
-/// What reports print a latency as: "half round trip", "round trip", "completion", "call"...
+/// The name of a latency in reports: "half round trip", "round trip", "completion", "call"...
 std::string latency_kind(const LatencyData& latency);
 
 // ---- The metrics of a case over its repetitions.
@@ -76,7 +76,7 @@ struct CaseNumber : Spread {
   const MetricInfo* metric = nullptr;
 };
 
-/// What a case's repetitions came to. Borrows the rows.
+/// The numbers of a case's repetitions. Borrows the rows.
 struct CaseNumbers {
   std::string name;  ///< the rows'; " a" or " b" after it: a side of `ab`; " (2)" and so on: two
                      ///< cases have the same

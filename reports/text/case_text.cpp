@@ -77,7 +77,7 @@ bool any_bandwidth(const Group& group) {
                              [](const Row* row) { return row->bandwidth.has_value(); });
 }
 
-/// Has a row the value that would not have it if nobody had chosen?
+/// Has a row a value that is not the default?
 bool chosen(const Group& group, const Defaults& defaults, const std::string& key,
             const Json& value) {
   return std::ranges::any_of(group.cases, [&](const CaseSummary& summary) {
@@ -134,7 +134,7 @@ std::string Common::text(const Common& known) const {
 Common common_of(const Group& group, const Defaults* defaults) {
   Common common{.settings = {}, .facts = shared_facts(group)};
   for (const auto& [key, value] : group.constant.items()) {
-    if (value.is_null() || value == "auto") continue;  // nobody chose, and nothing is known
+    if (value.is_null() || value == "auto") continue;  // not specified, and not known
     if (defaults == nullptr ||
         (!shown_with_environment(key) && chosen(group, *defaults, key, value)))
       common.settings.push_back(fact_text(key, value));

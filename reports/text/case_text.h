@@ -27,8 +27,8 @@ std::string case_text(const nlohmann::ordered_json& case_object,
 /// "send_lat rc, size 64 B": a case among those of its group.
 std::string name_in_group(const Group& group, const CaseSummary& summary);
 
-/// "half round trip", "completion latency", "response, from due time"...; empty: no case has a
-/// latency.
+/// "half round trip", "completion latency", "response, from due time"...; empty: no case
+/// has a latency.
 std::string latency_title(const Group& group);
 
 /// "bandwidth", or what the group's latencies are: those of one kind share a table.
@@ -37,7 +37,7 @@ std::string kind_of(const Group& group);
 /// Do the lines of both ends say what the axis came to?
 bool shown_with_environment(std::string_view key);
 
-/// What all cases of a group, which may be joined, have in common, in words.
+/// A text about what all cases of a group, which may be joined, have in common.
 struct Common {
   std::vector<std::string> settings;  ///< "depth 64": constant axes
   std::vector<std::string> facts;     ///< "path same_device": of the rows beside the measurement

@@ -12,14 +12,14 @@
 
 namespace rdmameter {
 
-/// File, version, date, command; what both ends have alike, and what differs; the instrument's
-/// floor.
+/// File, version, date, command; what both ends have alike, and what differs;
+/// the instrument's floor.
 /// @param all  every fact of an end, not only who it is, its device, link and machine
 std::string describe_context(const ResultFile& file, bool all, const TextStyle& style);
 
 using Facts = std::vector<std::pair<std::string, std::string>>;  ///< names and values
 
-/// What describe_context() has of the ends: "both ends" and what they have in common, then
+/// The facts about the ends in describe_context(): "both ends" and what they have in common, then
 /// "initiator" and so on, each with what is its own. Empty values are left out.
 /// @param ours  `context.rdmameter` of a result
 Facts end_facts(const nlohmann::ordered_json& ours);

@@ -30,8 +30,8 @@ struct TimeAxis {
   }
 };
 
-/// From least to largest sample that has a bucket, and 5 % at the least: buckets are up to 0.1 %
-/// wide.
+/// From least to largest sample that has a bucket, and 5 % at the least: buckets are up to
+/// 0.1 % wide.
 TimeAxis axis_of(const HistogramData& data, std::size_t columns) {
   const auto past = static_cast<double>(histogram_lowest(data.buckets.back().first + 1));
   double low = std::max(static_cast<double>(data.min_ns), 0.5);

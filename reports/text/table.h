@@ -18,7 +18,7 @@ namespace rdmameter {
 
 /// Stands for a number that is not known.
 inline constexpr const char* kUnknown = "–";
-/// In a unit of that size.
+/// The value in a unit of that size.
 std::string known_text(const std::optional<double>& value, int decimals, double unit = 1);
 
 struct Table {
@@ -32,7 +32,7 @@ struct Table {
       cell.mark = css_class;
       return cell;
     }
-    /// For a page alone. @param html  escaped already
+    /// A cell of a page alone. @param html  escaped already
     static Cell markup(std::string_view html) {
       Cell cell(html);
       cell.is_markup = true;
@@ -80,7 +80,7 @@ std::vector<Table::Column> text_columns(std::initializer_list<std::string_view> 
 /// repeated. Key columns that leave no room for another are titles instead, if there are none.
 std::string render(const Table& table, const TextStyle& style);
 
-/// Its title and it, beneath an empty line. Empty: it has no line.
+/// The table beneath its title and an empty line. Empty: it has no line.
 std::string titled(const Table& table, const TextStyle& style, std::string_view indent = "  ");
 
 /// The head, then a text for each line, all ending in '\n'.

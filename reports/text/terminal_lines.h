@@ -14,7 +14,7 @@
 
 namespace rdmameter {
 
-/// Of stderr [columns]; 80 where neither COLUMNS nor a terminal says.
+/// The width of stderr [columns]; 80 where neither COLUMNS nor a terminal gives one.
 std::size_t stderr_width();
 
 /// Lines for stderr: broken at blanks where they are too wide, or as they are where neither COLUMNS
@@ -33,8 +33,9 @@ void print_lines(fmt::format_string<Values...> format, Values&&... values) {
   print_text(for_stdout(fmt::format(format, std::forward<Values>(values)...)));
 }
 
-/// As for_stderr() in so many columns. What goes on below is indented by "rdmameter: ", by the
-/// line's own indentation, or by a first column; an indented command of ours can still be copied.
+/// Breaks lines as for_stderr() does, in `width` columns. What goes on below is indented by
+/// "rdmameter: ", by the line's own indentation, or by a first column; an indented command of ours
+/// can still be copied.
 std::string broken_lines(std::string_view text, std::size_t width);
 
 }  // namespace rdmameter

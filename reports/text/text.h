@@ -19,17 +19,17 @@ struct TextStyle {
   bool narrow = false;  ///< no line is wider: COLUMNS or a terminal tells the width; not in a log
 };
 
-/// What COLUMNS says, else the terminal at this file descriptor; 0: neither does.
+/// The width from COLUMNS, else of the terminal at this file descriptor; 0: neither gives one.
 std::size_t told_columns(int descriptor);
 
-/// Of stdout: told_columns(), else 80; UTF-8 where the locale's variables say
-/// so; color at a terminal without NO_COLOR.
+/// The style of stdout: told_columns(), else 80; UTF-8 where the locale's variables say so; color
+/// at a terminal without NO_COLOR.
 TextStyle terminal_style();
 
-/// For element contents and quoted attributes of HTML and XML: printable(), markup escaped.
+/// A text for element contents and quoted attributes of HTML and XML: printable(), markup escaped.
 std::string markup_text(std::string_view text);
 
-/// For a cell or a line of Markdown: printable(), no HTML, no markup, no new cell.
+/// A text for a cell or a line of Markdown: printable(), no HTML, no markup, no new cell.
 std::string markdown_text(std::string_view text);
 
 /// Columns that UTF-8 text takes, one for each code point.
@@ -44,7 +44,7 @@ std::string pad_right(std::string_view text, std::size_t width);
 std::string wrap(std::string_view first, std::string_view text, std::size_t width,
                  std::string_view breaks = "");
 
-/// Of a shell's command: a line that goes on ends with a backslash, so that it can be copied.
+/// Wraps a shell's command: a line that goes on ends with a backslash, so that it can be copied.
 std::string wrap_command(std::string_view first, std::string_view text, std::size_t width);
 
 /// `breaks` for the names of cases: they are whole in a log, where people search for them.
@@ -52,14 +52,14 @@ inline std::string_view name_breaks(const TextStyle& style) {
   return style.narrow ? "/" : "";
 }
 
-/// Each character that reports print beyond ASCII gives way to one of ASCII, so columns stay
-/// aligned.
+/// Each character that reports print beyond ASCII gives way to one of ASCII, so
+/// columns stay aligned.
 std::string to_ascii(std::string_view text);
 
 /// "1 case", "2 cases"
 std::string count_text(std::uint64_t count, std::string_view thing);
 
-/// Of ASCII.
+/// Makes ASCII letters upper case.
 std::string upper_case(std::string text);
 
 std::string bold(std::string_view text, const TextStyle& style);

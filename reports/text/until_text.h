@@ -10,8 +10,8 @@
 
 namespace rdmameter {
 
-/// Of the last row of a case: "until p50 ±1 %: reached after 43 repetitions (±0.9 %)". Empty: it
-/// has nothing of the kind.
+/// The text for the last row of a case: "until p50 ±1 %: reached after 43 repetitions (±0.9 %)".
+/// Empty: it has nothing of the kind.
 std::string until_text(const Row& row);
 
 /// How many cases got as far as they were asked to, and a line for each that did not. Empty: none

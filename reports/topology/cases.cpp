@@ -185,7 +185,7 @@ std::optional<Straggler> straggler_of(const TopologyCase& one, const Matrix& mat
   if (ranks_shared_cores(one) && !judge_shared) return std::nullopt;
   if (pair_numbers(one).bandwidths()) return std::nullopt;  // only round trips are judged
   if (matrix_ns.empty()) return std::nullopt;               // an exchange has none
-  // A simulated network whose hosts nobody has chosen has none that differ.
+  // A simulated network whose hosts were not specified has none that differ.
   const bool simulated = row_path(*one.summary.repetitions.front()) == "simulated";
   const RankPlaces places =
       one.places.empty() && simulated ? RankPlaces(matrix_ns.size()) : one.places;

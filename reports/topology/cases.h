@@ -36,21 +36,21 @@ struct TopologyCase {
   std::optional<double> share;  ///< of the model; the row's own, or by the fitted model
 };
 
-/// In order of traffic, size, ranks, then shapes as they appear.
+/// The cases in order of traffic, size, ranks, then shapes as they appear.
 /// @param context  of the result: which ranks are on one host
 std::vector<TopologyCase> topology_cases(std::span<const Row> rows,
                                          std::span<const TopologyModel> models,
                                          const nlohmann::ordered_json& context = {});
 
-/// Those of one model.
+/// The cases of one model.
 std::vector<TopologyCase> cases_of_model(std::span<const TopologyCase> cases, std::size_t model);
 
-/// Those of other traffics than collectives: what graphs are chosen by.
+/// The cases of other traffics than collectives, by which graphs are chosen.
 std::vector<TopologyCase> without_collectives(std::span<const TopologyCase> cases);
 
-/// Those whose matrix is worth a picture: for each shape that of most ranks and the least size, and
-/// each with a straggler or a failed pair; or all that have one. @param judge_shared  as
-/// straggler_of()
+/// The cases whose matrix is worth a picture: for each shape that of most ranks and the least size,
+/// and each with a straggler or a failed pair; or all that have one.
+/// @param judge_shared  as straggler_of()
 std::vector<const TopologyCase*> pictured_cases(std::span<const TopologyCase> cases, bool all,
                                                 bool judge_shared = false);
 
@@ -60,7 +60,7 @@ struct PairNumbers {
   double message_bits = 0;  ///< 0: times
 
   bool bandwidths() const { return message_bits > 0; }
-  /// For all numbers of a matrix whose least time is this.
+  /// The unit for all numbers of a matrix whose least time is this.
   Unit unit(double min_ns) const;
   double value(double ns, const Unit& unit) const {
     return (bandwidths() ? message_bits / ns : ns) / unit.size;
@@ -72,10 +72,10 @@ PairNumbers pair_numbers(const TopologyCase& one);
 /// The matrix over the repetitions; empty: it has none.
 Matrix matrix_of(const TopologyCase& one);
 
-/// In any repetition.
+/// Have ranks shared cores in any repetition?
 bool ranks_shared_cores(const TopologyCase& one);
 
-/// What is slow: the verdict of most repetitions where they have one; else what the matrix tells,
+/// The straggler: the verdict of most repetitions where they have one; else what the matrix tells,
 /// but not where ranks shared cores: who waits for a core looks slow, and another one does the next
 /// time; nor where it is not known which ranks share a host.
 /// @param matrix_ns     of the case
@@ -92,7 +92,7 @@ std::string rank_text(const nlohmann::ordered_json& context, std::uint32_t rank)
 std::string straggler_text(const std::optional<Straggler>& straggler,
                            const nlohmann::ordered_json& context);
 
-/// What the kernel counts by that name, "qps" or "pinned_bytes"; nothing: it does not tell.
+/// The kernel's count of that name, "qps" or "pinned_bytes"; nothing: it is not known.
 std::optional<double> kernel_count(const TopologyCase& one, std::string_view name);
 
 /// "ring"; with the axes of its QPs, where they are not those of a plain graph: "mesh inflate:64

@@ -36,7 +36,7 @@ struct ConnectionCurve {
 /// Was the row measured by `topo connections`?
 bool of_connections(const Row& row);
 
-/// In the order of the rows. Rows that failed, were skipped or interrupted are left out.
+/// The curves in the order of the rows. Rows that failed, were skipped or interrupted are left out.
 std::vector<ConnectionCurve> connection_curves(std::span<const Row> rows);
 
 /// "write, rc: the rate falls between 64 and 65 connections: ..."
@@ -45,7 +45,7 @@ std::string knee_sentence(const ConnectionCurve& curve);
 /// Why curves end where they do. @param context  of the result
 std::vector<std::string> connection_limits(const nlohmann::ordered_json& context);
 
-/// What the numbers of a curve count: "connections", or "destinations" (UD).
+/// The things that a curve counts: "connections", or "destinations" (UD).
 std::string counted_things(const ConnectionCurve& curve);
 
 // ---- How rate, latency and memory grow with active connections, at a terminal.

@@ -20,8 +20,8 @@ struct GivenLimits {
   std::optional<std::uint64_t> memory_budget_bytes;  ///< of a rank, for its connections
 };
 
-/// A shape over a transport at a number of ranks, from all its cases of one size. Medians over the
-/// repetitions.
+/// A shape over a transport at a number of ranks, from all its cases of one size. Medians
+/// over the repetitions.
 struct ShapeChoice {
   std::uint64_t ranks = 0;
   std::string shape, over;  ///< "ring qps_per_edge:4"; "rc", with axes that models differ in
@@ -33,7 +33,7 @@ struct ShapeChoice {
   std::optional<double> rank_mmsg_per_s;  ///< with all QPs of a rank active: traffic flood
 };
 
-/// Of one message size, by ranks, then as the cases have them.
+/// The choices for one message size, by ranks, then in the order of the cases.
 std::vector<ShapeChoice> shape_choices(std::span<const TopologyCase> cases,
                                        std::span<const TopologyModel> models,
                                        std::uint64_t size_bytes);
@@ -44,7 +44,7 @@ Table decision_table(std::span<const ShapeChoice> choices);
 /// one of them.
 std::string decision_title(std::span<const ShapeChoice> choices, std::uint64_t size_bytes);
 
-/// Of the cases, ascending: each has a table.
+/// The message sizes of the cases, ascending: each has a table.
 std::vector<std::uint64_t> decision_sizes(std::span<const TopologyCase> cases);
 
 /// A table with its title, and what limits rule out.

@@ -14,7 +14,7 @@
 
 namespace rdmameter {
 
-/// From which rank to which.
+/// Pairs of ranks: from, to.
 using RankCells = std::set<std::pair<std::uint64_t, std::uint64_t>>;
 
 /// The matrix with blocks of so many ranks as one, each as slow as its slowest; nothing is a time
@@ -39,7 +39,7 @@ std::string matrix_kinds_text(const TopologyCase& one, const Matrix& matrix_ns);
 
 // ---- Pairs of ranks that could not be measured, and why.
 
-/// Those that failed in any repetition.
+/// The pairs that failed in any repetition.
 RankCells failed_cells(const TopologyCase& one);
 
 /// A sentence for each two ranks, without its full stop, of at most eight of them; and how many

@@ -20,7 +20,7 @@ struct ModelFact {
 /// The costs of a message. @pre they are known
 std::vector<ModelFact> cost_facts(const TopologyModel& model);
 
-/// What to know of the model before it is believed: sentences.
+/// Sentences about the limits of the model.
 /// @param judge_shared  are ranks that shared cores judged? @see straggler_of()
 std::vector<std::string> model_remarks(const TopologyModel& model, bool judge_shared = false);
 

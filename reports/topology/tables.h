@@ -36,8 +36,8 @@ Table collectives_table(std::span<const TopologyCase> cases);
 
 // ---- Times between ranks where there are too many for a matrix in the file.
 
-/// How the times of a case's pairs spread, or of streams the bandwidths; medians over its
-/// repetitions.
+/// How the times of a case's pairs spread, or of streams the bandwidths; medians
+/// over its repetitions.
 /// @param streams  only cases of these, or only others
 /// @return with its title; without lines: no case has more ranks than a matrix
 Table pair_times_table(std::span<const TopologyCase> cases, bool streams);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Measures cases on the built-in null device: the instrument's floor, by the loops themselves.
+// Measures cases on the built-in null device: the instrument's overhead, by the loops themselves.
 #pragma once
 
 #include "core/engine/account/interval_thread.h"

@@ -29,9 +29,9 @@ struct PredictionInterval {
   double low = 0, high = 0;
 };
 
-/// What a message costs by hops and bytes: the model of docs/topologies-reference.md.
-/// time = alpha + (hops - 1) * per_hop + hops * bytes * beta
-/// (store and forward: each hop carries all bytes anew).
+/// The cost of a message by hops and bytes: the model of docs/topologies-reference.md. time = alpha
+/// + (hops - 1) * per_hop + hops * bytes * beta (store and forward: each hop carries
+/// all bytes anew).
 struct Costs {
   double alpha_ns = 0, per_hop_ns = 0, beta_ns_per_byte = 0;
 };
@@ -43,11 +43,11 @@ class CostFit {
   /// @param points  not empty, all with as many terms
   explicit CostFit(std::span<const FitPoint> points);
 
-  /// Of a time that was measured over so many hops, where all edges count as of one kind. The
-  /// constant comes first, so that what cannot be told from it is counted to it.
+  /// The terms of a time that was measured over so many hops, where all edges count as of one kind.
+  /// The constant comes first, so that what cannot be told from it is counted to it.
   static std::vector<double> terms(double hops, double bytes);
-  /// Where each kind of hosts has its costs: first hops, further ones, bytes, of other_host and of
-  /// same_host.
+  /// Where each kind of hosts has its costs: first hops, further ones, bytes, of other_host
+  /// and of same_host.
   static std::vector<double> terms(const RouteKinds& route, double bytes);
 
   double value(std::span<const double> terms) const;
@@ -75,8 +75,8 @@ class CostFit {
   bool knows_per_hop() const { return squares_.known[1]; }  ///< false: only one number of hops
   bool knows_beta() const { return squares_.known[2]; }     ///< false: only one size
 
-  /// What edges of a kind cost. Nothing: the points do not identify it. Where one size leaves beta
-  /// open, the others are those of that size. @pre by_kind()
+  /// The costs of edges of a kind. Nothing: the points do not identify it. Where one size leaves
+  /// beta open, the others are those of that size. @pre by_kind()
   struct OfKind {
     std::optional<double> alpha_ns, per_hop_ns, beta_ns_per_byte;
   };

@@ -28,12 +28,13 @@ struct ModelShape {
 ModelShape shape_of(const Row& row);
 
 double sum_of_amounts(const NamedCounts& amounts);
-/// Of messages; 0: the row has none.
+/// The size of a row's messages; 0: it has none.
 std::uint64_t message_size_of(const Row& row);
 /// "mesh", "ring qps_per_edge:4"
 std::string shape_text(const ModelShape& shape);
 
-/// What the rows of one set of axes tell. Shapes, ranks, sizes and traffics are of all of them.
+/// The model from the rows of one set of axes. Shapes, ranks, sizes and traffics are of
+/// all of them.
 struct TopologyModel {
   nlohmann::ordered_json setting;          ///< the other axes
   std::vector<ModelShape> shapes;          ///< as measured, in the order of the cases
@@ -69,7 +70,7 @@ std::optional<double> mean_latency_ns(const Row& row);
 /// Is it the schedule that a run has by default? Titles do not name it.
 bool usual_schedule(const TopologyData& topology);
 
-/// What an exchange is called: its traffic, and its schedule unless that is the usual one.
+/// The name of an exchange: its traffic, and its schedule unless that is the usual one.
 std::string exchange_name(const TopologyData& topology);
 
 /// Which of topology_models() the row went into. @pre it is of a topology that was measured
@@ -89,7 +90,7 @@ std::optional<double> collective_bound_ns(const TopologyModel& model, const Coll
 /// more than is known here, as of an incast.
 std::optional<double> model_share(const TopologyModel& model, const Row& row);
 
-/// Of one message.
+/// The predicted latency of one message.
 struct PredictedLatency {
   std::optional<double> mean_ns, farthest_ns;          ///< over all pairs; of the farthest
   std::optional<PredictionInterval> mean_interval_ns;  ///< CostFit::interval()
@@ -117,7 +118,7 @@ struct Prediction {
 std::optional<Prediction> predict(const TopologyModel& model, const ModelShape& shape,
                                   std::uint64_t ranks);
 
-/// That prediction without latencies, which may take a search of the graph.
+/// The prediction without latencies, which may take a search of the graph.
 std::optional<Prediction> predict_resources(const TopologyModel& model, const ModelShape& shape,
                                             std::uint64_t ranks);
 

@@ -22,7 +22,7 @@ ByKind<double> shares_of(const RankPlaces& places);
 /// The graph of a row. Nothing: this program does not know it, or it cannot be.
 std::optional<Graph> graph_of(const Row& row);
 
-/// Those pairs of a graph that are of one kind.
+/// The pairs of a graph that are of one kind.
 struct PairsOfKind {
   std::optional<double> share;     ///< of all pairs; nothing: not known
   RouteKinds mean;                 ///< over its pairs
@@ -30,8 +30,8 @@ struct PairsOfKind {
 };
 using PairsByKind = ByKind<PairsOfKind>;
 
-/// Of a shape at so many ranks; of many ranks, the routes from a sample of them. A route back is
-/// taken for the one there.
+/// The pairs of a shape at so many ranks; of many ranks, the routes from a sample of them. A route
+/// back is taken for the one there.
 /// @param figures  with the name of the graph
 /// @param places  empty: where the ranks are is not known
 /// @return nothing: the places are needed and not known, or the graph is too large to search

@@ -13,7 +13,7 @@
 
 namespace rdmameter {
 
-/// Of one kind of path. Nothing: what was measured does not tell.
+/// The cost of one kind of path. Nothing: the measured rows do not give it.
 struct PathCost {
   std::optional<double> delay_ns;        ///< of an empty message between neighbours
   std::optional<double> relay_delay_ns;  ///< of one that a rank passes on
@@ -31,8 +31,8 @@ struct PathCosts {
   double spread = 0;                ///< of a pair's time about the fit, relative, one sigma
 };
 
-/// Of the measured rows of traffic `pairs` with a matrix, over RC. Simulated rows and those of
-/// ranks that shared cores tell nothing of a network.
+/// Fits costs to the measured rows of traffic `pairs` with a matrix, over RC. Simulated rows and
+/// those of ranks that shared cores tell nothing of a network.
 PathCosts fit_path_costs(const ResultFile& file);
 
 }  // namespace rdmameter

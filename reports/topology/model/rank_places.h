@@ -28,11 +28,12 @@ RankPlaces hosts_of(const nlohmann::ordered_json& context);
 /// nodes. Empty: not known.
 RankPlaces hosts_of(const Row& row, const RankPlaces& of_result);
 
-/// Of ranks 0 to k - 1, k to 2 k - 1 and so on; the last host may have fewer. Nothing: not so.
+/// The number k, if ranks 0 to k - 1, k to 2 k - 1 and so on share a host; the last host may have
+/// fewer. Nothing: not so.
 std::optional<std::uint64_t> equal_ranks_per_host(const RankPlaces& places);
 
-/// On which hosts so many ranks would be: each with as many ranks as measured, one after the other;
-/// of a single host, all on it. Empty: the measured ones are not placed so.
+/// The hosts on which so many ranks would be: each with as many ranks as measured, one after the
+/// other; of a single host, all on it. Empty: the measured ones are not placed so.
 /// @param measured  hosts alone
 RankPlaces places_at(const RankPlaces& measured, std::uint64_t ranks);
 
