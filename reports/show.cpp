@@ -10,7 +10,7 @@
 #include "reports/export/csv.h"
 #include "reports/figures/ablation.h"
 #include "reports/figures/figures.h"
-#include "reports/figures/stalls.h"
+#include "reports/figures/retransmit_stalls.h"
 #include "reports/summary/defaults.h"
 #include "reports/summary/facts.h"
 #include "reports/summary/line_rate.h"

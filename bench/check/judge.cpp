@@ -13,7 +13,7 @@
 
 #include "bench/check/check_facts.h"
 #include "core/result/row_json.h"
-#include "reports/figures/stalls.h"
+#include "reports/figures/retransmit_stalls.h"
 #include "reports/stats/sample.h"
 #include "reports/summary/line_rate.h"
 #include "reports/summary/metric.h"

@@ -24,7 +24,7 @@
 #include "core/log/print.h"
 #include "core/result/output_file.h"
 #include "reports/figures/ablation.h"
-#include "reports/figures/stalls.h"
+#include "reports/figures/retransmit_stalls.h"
 #include "reports/text/terminal_lines.h"
 
 namespace rdmameter {

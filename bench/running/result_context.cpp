@@ -108,7 +108,7 @@ nlohmann::ordered_json result_context(const std::string& command_line,
       throw UsageError(fmt::format("--benchmark_context: the key '{}' is taken", key));
     parts.google_benchmark[key] = value;
   }
-  parts.overhead = instrument_floor(clock);
+  parts.overhead = instrument_overhead(clock);
   parts.initiator = measurer.initiator_environment();
   if (responders.is_null())
     parts.responder = measurer.responder_environment();

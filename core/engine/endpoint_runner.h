@@ -63,8 +63,8 @@ class EndpointRunner {
   bool end_now() noexcept { return tally_.end_now(); }
 
   /// Opens and closes the windows of loops that load each other together. Before run().
-  /// @param gate  borrowed
-  void pass(LoadGate& gate) { plan_.gate = &gate; }
+  /// @param windows  borrowed
+  void pass(WindowBarrier& windows) { plan_.windows = &windows; }
 
   /// An event of the device since the last call that ends a run; empty: none.
   virtual std::string take_fatal_event() = 0;

@@ -173,8 +173,8 @@ void Side::record_effective(TestCase& test_case, const Introduction& peer) const
   test_case.responder.device = theirs;
 }
 
-void Side::pass(LoadGate& gate) {
-  for (const auto& runner : runners) runner->pass(gate);
+void Side::pass(WindowBarrier& windows) {
+  for (const auto& runner : runners) runner->pass(windows);
 }
 
 SideResult Side::run(Wait wait, const ClockChoice& clock, StopFlag& stop) {

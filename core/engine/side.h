@@ -49,7 +49,7 @@ struct Side {
   void connect(const Introduction& peer);
   void establish();
   void record_effective(TestCase& test_case, const Introduction& peer) const;
-  void pass(LoadGate& gate);
+  void pass(WindowBarrier& windows);
 
   /// Of several devices: pins the calling thread to the CPU of the first loop of that runner's
   /// device, where memory of all that device's is made. @throws as Pinned()

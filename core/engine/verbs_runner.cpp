@@ -210,8 +210,8 @@ EndpointRunner::Loop VerbsRunner::loop(Wait wait, ClockChoice::Kind clock) {
     const ClockPair before = read_both_clocks(*device_.context, choice, where());
     const LoopResult end = run();
     const ClockPair after = read_both_clocks(*device_.context, choice, where());
-    shares_ = latency_breakdown_json(work_->timestamps(), before, after,
-                                     device_.limits.timestamp_mask, choice);
+    breakdown_ = latency_breakdown_json(work_->timestamps(), before, after,
+                                        device_.limits.timestamp_mask, choice);
     return end;
   };
 }
@@ -323,7 +323,7 @@ nlohmann::ordered_json VerbsRunner::facts() const {
   facts["peer_thread_domain"] = peer_thread_domain_;
   if (mlx5_is_single_threaded(device_.port.device)) facts["mlx5_single_threaded"] = true;
   if (!noted_events_.empty()) facts["async_events"] = noted_events_;
-  if (!shares_.is_null()) facts["shares"] = shares_;
+  if (!breakdown_.is_null()) facts["shares"] = breakdown_;
   return facts;
 }
 

@@ -64,8 +64,8 @@ class VerbsRunner final : public EndpointRunner {
   const std::uint32_t sharer_ = 0;
   Agreed agreed_;
   std::unique_ptr<Work> work_;
-  TickScale scale_;                ///< of the clock that the loop has read
-  nlohmann::ordered_json shares_;  ///< null: the case has no timestamps
+  TickScale scale_;                   ///< of the clock that the loop has read
+  nlohmann::ordered_json breakdown_;  ///< null: the case has no timestamps
   std::optional<WatchData> watched_;
   EndpointInfo peer_;
   std::vector<std::string> noted_events_;  ///< changes of the port while it ran

@@ -140,17 +140,17 @@ std::uint32_t mix_chain_length(const TestCase& test_case, std::size_t part) {
 
 Work::Work(const TestCase& test_case, Role role, const Layout& layout, const EndpointView& view,
            std::uint64_t seed, std::uint32_t sharer) {
-  traffic_.lane_count = static_cast<std::uint32_t>(view.qps.size());
-  traffic_.send_cq = ring_of(test_case, role, view.send_cqs);
-  traffic_.recv_cq = ring_of(test_case, role, view.recv_cqs);
-  traffic_.answers = static_cast<std::uint32_t>(copies_of(test_case));
+  loop_state_.lane_count = static_cast<std::uint32_t>(view.qps.size());
+  loop_state_.send_cq = ring_of(test_case, role, view.send_cqs);
+  loop_state_.recv_cq = ring_of(test_case, role, view.recv_cqs);
+  loop_state_.answers = static_cast<std::uint32_t>(copies_of(test_case));
   lanes_ = std::make_unique<Lane[]>(view.qps.size());
   for (std::size_t qp = 0; qp < view.qps.size(); ++qp) {
     lanes_[qp].qp = view.qps[qp];
     if (!view.extended_qps.empty()) lanes_[qp].extended_qp = view.extended_qps[qp];
     if (!view.credits.empty()) lanes_[qp].credit = &view.credits[view.credits.size() == 1 ? 0 : qp];
   }
-  traffic_.lanes = lanes_.get();
+  loop_state_.lanes = lanes_.get();
   if (test_case.mixed()) {
     build_mix(test_case, role, layout, view);
   } else {
@@ -164,23 +164,23 @@ Work::Work(const TestCase& test_case, Role role, const Layout& layout, const End
   if (test_case.queues.timestamps && role == Role::initiator) keep_timestamps();
   keeps_each_qp_ = role == Role::initiator && keeps_each_qp(test_case);
   if (keeps_each_qp_ && test_case.pattern != Pattern::bandwidth)
-    qp_samples_ = std::make_unique<QpSampleSet>(std::span(lanes_.get(), traffic_.lane_count));
+    qp_samples_ = std::make_unique<QpSampleSet>(std::span(lanes_.get(), loop_state_.lane_count));
   if (test_case.open_loop() && role == Role::initiator) {
     schedule_ = std::make_unique<OpenLoopSchedule>(test_case, seed);
-    traffic_.open_loop = &schedule_->loop();
+    loop_state_.open_loop = &schedule_->loop();
     schedule_->loop().mix.send = mix_send_.get();
   }
-  traffic_.depth = std::min(traffic_.depth, view.most_unanswered);
+  loop_state_.depth = std::min(loop_state_.depth, view.most_unanswered);
   if (test_case.peak && role == Role::initiator) {
     peak_ = std::make_unique<PeakLog>(test_case);
-    traffic_.times = &peak_->times();
+    loop_state_.times = &peak_->times();
   }
   if (test_case.watched() && (role == Role::initiator || test_case.answered())) {
     watch_ = std::make_unique<WatchLog>(test_case, role);
-    traffic_.watch = &watch_->watch();
+    loop_state_.watch = &watch_->watch();
   }
   if (test_case.pattern != Pattern::ping_pong) return;
-  for (std::uint32_t qp = 0; qp < traffic_.lane_count; ++qp) {
+  for (std::uint32_t qp = 0; qp < loop_state_.lane_count; ++qp) {
     Lane& lane = lanes_[qp];
     if (view.source.host != nullptr)
       lane.departure =
@@ -189,15 +189,15 @@ Work::Work(const TestCase& test_case, Role role, const Layout& layout, const End
     lane.arrival =
         reinterpret_cast<std::uint8_t*>(view.target.host) + layout.target.last_byte(qp, 0);
     lane.answered = *lane.arrival;
-    traffic_.sequence = lane.answered;  // alike in all, being poisoned
+    loop_state_.sequence = lane.answered;  // alike in all, being poisoned
   }
 }
 
 /// Each QP's messages count from 0 in the low bits of their numbers.
 void Work::number_lanes(const TestCase& test_case) {
   const std::uint32_t bits = number_count_bits(test_case);
-  traffic_.number_mask = static_cast<std::uint32_t>((std::uint64_t{1} << bits) - 1);
-  for (std::uint64_t qp = 0; qp < traffic_.lane_count; ++qp)
+  loop_state_.number_mask = static_cast<std::uint32_t>((std::uint64_t{1} << bits) - 1);
+  for (std::uint64_t qp = 0; qp < loop_state_.lane_count; ++qp)
     lanes_[qp].number_base = static_cast<std::uint32_t>(qp << bits);
 }
 
@@ -205,7 +205,7 @@ void Work::number_lanes(const TestCase& test_case) {
 void Work::expect_numbers(const TestCase& test_case) {
   const std::uint32_t bits = number_count_bits(test_case);
   const std::uint64_t qps = std::uint64_t{1} << (32 - bits);
-  Arrivals& arrivals = traffic_.arrivals;
+  Arrivals& arrivals = loop_state_.arrivals;
   arrivals.count_bits = bits;
   arrivals.skipped_per_qp = skipped_numbers_per_qp(test_case);
   next_numbers_ = std::make_unique<std::uint32_t[]>(qps);
@@ -218,12 +218,12 @@ void Work::expect_numbers(const TestCase& test_case) {
 
 void Work::keep_timestamps() {
   timestamps_.resize(kMaxTimestamps);
-  traffic_.timestamps = {.first = timestamps_.data(), .mask = kMaxTimestamps - 1};
+  loop_state_.timestamps = {.first = timestamps_.data(), .mask = kMaxTimestamps - 1};
 }
 
 std::vector<Timestamps> Work::timestamps() const {
   std::vector<Timestamps> kept = timestamps_;
-  kept.resize(std::min<std::uint64_t>(traffic_.timestamps.taken, kept.size()));
+  kept.resize(std::min<std::uint64_t>(loop_state_.timestamps.taken, kept.size()));
   return kept;
 }
 
@@ -233,8 +233,8 @@ std::optional<LoadData> Work::load() const {
 
 std::vector<QpFigures> Work::per_qp(std::uint64_t window_ns) const {
   std::vector<QpFigures> figures;
-  for (std::uint32_t i = 0; keeps_each_qp_ && i < traffic_.lane_count; ++i)
-    figures.push_back(qp_figures(lanes_[i], traffic_.signal_every, window_ns));
+  for (std::uint32_t i = 0; keeps_each_qp_ && i < loop_state_.lane_count; ++i)
+    figures.push_back(qp_figures(lanes_[i], loop_state_.signal_every, window_ns));
   return figures;
 }
 
@@ -247,17 +247,17 @@ void Work::build_sends(const TestCase& test_case, Role role, const Layout& layou
   inlined_ = !test_case.returns_data() && !test_case.by_value() &&
              test_case.queues.inline_bytes != 0 && test_case.size_bytes <= view.inline_bytes;
 
-  traffic_.signal_every = signal_every;
-  traffic_.post_list = post_list;
-  traffic_.depth = test_case.shares_qps() ? send_chain_length(test_case, role)
-                                          : queue_depths_of(test_case, role).send;
-  traffic_.closing_in_turn = !test_case.atomic();
+  loop_state_.signal_every = signal_every;
+  loop_state_.post_list = post_list;
+  loop_state_.depth = test_case.shares_qps() ? send_chain_length(test_case, role)
+                                             : queue_depths_of(test_case, role).send;
+  loop_state_.closing_in_turn = !test_case.atomic();
   if (test_case.extended_api())
-    traffic_.post = choose_extended_post(test_case, inlined_, local.pieces.size());
+    loop_state_.post = choose_extended_post(test_case, inlined_, local.pieces.size());
 
   const std::uint32_t chain = send_chain_length(test_case, role);
   const std::uint32_t lists = chain / post_list;
-  const std::uint32_t qps = traffic_.lane_count;
+  const std::uint32_t qps = loop_state_.lane_count;
   const std::size_t sges = local.pieces.size();
   send_wrs_ = std::make_unique<ibv_send_wr[]>(std::size_t{chain} * qps);
   send_sges_ = std::make_unique<ibv_sge[]>(std::size_t{chain} * qps * sges);
@@ -301,7 +301,7 @@ void Work::build_sends(const TestCase& test_case, Role role, const Layout& layou
 /// Says whose the lists are. @param first  the QP at which a latency begins: each
 /// sharer has another
 void Work::own_lists(std::uint32_t first) {
-  for (std::uint32_t qp = 0; qp < traffic_.lane_count; ++qp) lanes_[qp].mailbox = &mailbox_;
+  for (std::uint32_t qp = 0; qp < loop_state_.lane_count; ++qp) lanes_[qp].mailbox = &mailbox_;
   if (first != 0) lanes_[0].send = lanes_[first].send;
 }
 
@@ -319,10 +319,10 @@ void Work::build_mix(const TestCase& test_case, Role role, const Layout& layout,
 }
 
 void Work::build_rings(const TestCase& test_case, const Layout& layout, const EndpointView& view) {
-  const std::size_t parts = layout.parts.size(), qps = traffic_.lane_count;
+  const std::size_t parts = layout.parts.size(), qps = loop_state_.lane_count;
   std::size_t requests = 0, built = 0;
   for (std::size_t p = 0; p < parts; ++p) requests += mix_chain_length(test_case, p) * qps;
-  traffic_.depth = queue_depths_of(test_case, Role::initiator).send;
+  loop_state_.depth = queue_depths_of(test_case, Role::initiator).send;
   send_wrs_ = std::make_unique<ibv_send_wr[]>(requests);
   send_sges_ = std::make_unique<ibv_sge[]>(requests);
   mix_lists_ = std::make_unique<MixList[]>(requests);
@@ -343,7 +343,7 @@ std::size_t Work::build_part(const TestCase& test_case, std::uint32_t number, st
   inlined_ = inlined_ && (inlined || part.returns_data());
   const std::uint32_t chain = mix_chain_length(test_case, number);
   const RequestBuilder builder{part, remote, local, view.target, view, inlined, chain};
-  for (std::uint32_t qp = 0; qp < traffic_.lane_count; ++qp) {
+  for (std::uint32_t qp = 0; qp < loop_state_.lane_count; ++qp) {
     const std::size_t begin = first + std::size_t{qp} * chain;
     MixList* const ring = &mix_lists_[begin];
     for (std::uint32_t i = 0; i < chain; ++i) {
@@ -361,12 +361,12 @@ std::size_t Work::build_part(const TestCase& test_case, std::uint32_t number, st
     mix_send_[qp * layout.parts.size() + number] = ring;
     if (part.takes_receive()) lanes_[qp].oldest = ring;
   }
-  return std::size_t{chain} * traffic_.lane_count;
+  return std::size_t{chain} * loop_state_.lane_count;
 }
 
 /// Makes one ring of those of all QPs: a latency's messages go over them in turn.
 void Work::thread_rings(std::uint32_t lists) {
-  const std::uint32_t qps = traffic_.lane_count;
+  const std::uint32_t qps = loop_state_.lane_count;
   for (std::uint32_t qp = 0; qp < qps; ++qp)
     for (std::uint32_t i = 0; i < lists; ++i) {
       const bool last = qp + 1 == qps;
@@ -387,7 +387,7 @@ void Work::build_receives(const TestCase& test_case, const Layout& layout,
   // polled in that order from a CQ for each: so each list is counted by itself. One that was posted
   // again while a receive of it is still out would give that one's bytes to two messages.
   receives_per_ring_ = shared ? per_list : posted;
-  ring_count_ = shared ? posted / per_list : traffic_.lane_count;
+  ring_count_ = shared ? posted / per_list : loop_state_.lane_count;
   const bool ping_pong = test_case.pattern == Pattern::ping_pong;
   const std::uint32_t lists = receives_per_ring_ / per_list;
   const std::size_t count = std::size_t{receives_per_ring_} * ring_count_;

@@ -33,7 +33,7 @@ class Work {
   /// @throws VerbsError
   void post_receives();
 
-  LoopState& loop_state() { return traffic_; }
+  LoopState& loop_state() { return loop_state_; }
 
   /// Receives that each QP has taken; of an SRQ one number for all.
   std::vector<std::uint64_t> arrivals() const;
@@ -52,7 +52,7 @@ class Work {
 
   /// The best stretch of the traffic, once the loop has ended; nothing: it was not looked for.
   std::optional<PeakData> peak(std::uint64_t size_bytes, const TickScale& scale) const {
-    return peak_ ? peak_->peak(traffic_, size_bytes, scale) : std::nullopt;
+    return peak_ ? peak_->peak(loop_state_, size_bytes, scale) : std::nullopt;
   }
 
   /// The figures of each QP without labels and ports, once the loop has ended; empty:
@@ -75,7 +75,7 @@ class Work {
   void thread_rings(std::uint32_t lists);
   void build_receives(const TestCase& test_case, const Layout& layout, const EndpointView& view);
 
-  LoopState traffic_;
+  LoopState loop_state_;
   Mailbox mailbox_;
   bool inlined_ = false;
   std::uint32_t receives_per_ring_ = 0, ring_count_ = 0;  ///< a ring for each QP, or SRQ's list

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "core/engine/introduction.h"
-#include "core/engine/loop/gate.h"
+#include "core/engine/loop/window_barrier.h"
 #include "core/engine/placement/placement.h"
 #include "core/session/protocol.h"
 #include "core/session/report.h"
@@ -144,12 +144,12 @@ void list_fields(auto& fields, Is<ConnectMessage> auto& connect) {
 }
 
 /// The message "gate".
-struct GateMessage {
-  LoadGate::Step step{};  ///< which the sender has reached
+struct WindowSyncMessage {
+  WindowBarrier::Step step{};  ///< which the sender has reached
 };
 
-void list_fields(auto& fields, Is<GateMessage> auto& gate) {
-  fields("step", gate.step, {.max = LoadGate::kSteps - 1});
+void list_fields(auto& fields, Is<WindowSyncMessage> auto& windows) {
+  fields("step", windows.step, {.max = WindowBarrier::kSteps - 1});
 }
 
 /// The message "environment".

@@ -86,17 +86,17 @@ void Repetition::establish(End& end) {
 
 /// Takes what the responder says while the loop runs.
 /// @return false: it is about something else
-bool Repetition::receive(WindowSync& gate) {
+bool Repetition::receive(WindowSync& windows) {
   nlohmann::json message = channel_.receive(Deadline::in(kTick));
-  if (gate.receive(message)) return true;
+  if (windows.receive(message)) return true;
   received_ = std::move(message);
   return false;
 }
 
 /// What the responder must know of this end's loops, and of an interrupt.
-void Repetition::publish(WindowSync& gate) {
+void Repetition::publish(WindowSync& windows) {
   if (tell_end_.exchange(false)) send(make_message("end_now"));
-  gate.publish();
+  windows.publish();
 }
 
 /// All of the traffic, both ways where the responder sends as well. An interrupt ends it before its
@@ -109,11 +109,11 @@ void Repetition::measure(End& end) {
                              attention.raise();
                              return begun;
                            }};
-  WindowSync gate{channel_, case_, end.forward, attention};
+  WindowSync windows{channel_, case_, end.forward, attention};
   std::unique_ptr<LoopThread> receiver;
   if (!end.backward.empty())
     receiver = std::make_unique<LoopThread>(end.backward, case_.wait, clock_, attention);
-  run_traffic(end.forward, receiver.get(), gate, attention);
+  run_traffic(end.forward, receiver.get(), windows, attention);
   interrupted_ = orderly.asked();
   send(make_message("finish", Finish{end.forward.totals()}));
   done_ = expect<Done>("done");
@@ -127,20 +127,20 @@ void Repetition::measure(End& end) {
 
 /// What the initiator sends, with an eye on everything else.
 /// @param receiver  the loop that takes what the responder sends; null: it sends nothing
-void Repetition::run_traffic(Side& sender, LoopThread* receiver, WindowSync& gate,
+void Repetition::run_traffic(Side& sender, LoopThread* receiver, WindowSync& windows,
                              const EventFd& attention) {
   StopFlag stop;
   Heartbeat heartbeat{channel_, sender, case_};
   const SoftirqTime softirq;
   SideResult end;
   Tick tick{.every = heartbeat.every(),
-            .act = [&] { return heartbeat.tick() && !gate.overdue(); },
-            .receive = [&] { return receive(gate); },
+            .act = [&] { return heartbeat.tick() && !windows.overdue(); },
+            .receive = [&] { return receive(windows); },
             .attention = &attention,
             .attend =
                 [&] {
                   if (receiver != nullptr && receiver->failed()) return false;
-                  publish(gate);
+                  publish(windows);
                   return true;
                 },
             .stopped = [&] { sender.abort_traffic(); }};
@@ -153,18 +153,18 @@ void Repetition::run_traffic(Side& sender, LoopThread* receiver, WindowSync& gat
     window_end_ = std::chrono::steady_clock::now();
   }
   // A loop that is the last to close its window ends at once, maybe before the watcher has told.
-  if (end.why == LoopResult::Why::done) gate.publish();
+  if (end.why == LoopResult::Why::done) windows.publish();
   using Why = LoopResult::Why;
   heartbeat.close(end.why != Why::done && end.why != Why::stopped);
   softirq_ns_ = softirq.elapsed_ns();
   if (case_.pattern == Pattern::bandwidth) series_ = heartbeat.series().json();
-  require_end(end, stop, heartbeat, gate, receiver);
+  require_end(end, stop, heartbeat, windows, receiver);
 }
 
 /// @throws MeasurementError, Interrupted  why the traffic has not come to its end, from the source
 /// that knows most: the device, the peer, a deadline, the loop itself
 void Repetition::require_end(const SideResult& end, const StopFlag& stop,
-                             const Heartbeat& heartbeat, const WindowSync& gate,
+                             const Heartbeat& heartbeat, const WindowSync& windows,
                              LoopThread* receiver) {
   if (!heartbeat.event().empty() && stop.reason() != StopReason::interrupted)
     throw MeasurementError(heartbeat.event());
@@ -175,7 +175,7 @@ void Repetition::require_end(const SideResult& end, const StopFlag& stop,
       expect("failed");  // throws what the responder says, or how it went away
       break;
     case StopReason::deadline:
-      if (gate.overdue())
+      if (windows.overdue())
         throw MeasurementError(
             "the responder's reverse traffic stalled: it fell far behind this end's; is the path "
             "from the responder up?");

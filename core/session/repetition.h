@@ -51,11 +51,12 @@ class Repetition : public MessageExchange {
   End prepare(bool same_host);
   void establish(End& end);
   void measure(End& end);
-  void publish(WindowSync& gate);
-  void run_traffic(Side& sender, LoopThread* receiver, WindowSync& gate, const EventFd& attention);
+  void publish(WindowSync& windows);
+  void run_traffic(Side& sender, LoopThread* receiver, WindowSync& windows,
+                   const EventFd& attention);
   void require_end(const SideResult& end, const StopFlag& stop, const Heartbeat& heartbeat,
-                   const WindowSync& gate, LoopThread* receiver);
-  bool receive(WindowSync& gate);
+                   const WindowSync& windows, LoopThread* receiver);
+  bool receive(WindowSync& windows);
   std::uint64_t judge(const End& end) const;
   Outcome outcome(End& end) const;
 

@@ -118,11 +118,11 @@ class ClientSession {
   void serve_case(const nlohmann::json& message);
   std::vector<OpenDevice*> open_for(const TestCase& test_case,
                                     const std::vector<GidsOfDevice>& peer);
-  std::optional<End> meet(std::span<OpenDevice* const> devices, TestCase& test_case,
-                          std::uint64_t seed, const Placement& placement);
+  std::optional<End> set_up_and_connect(std::span<OpenDevice* const> devices, TestCase& test_case,
+                                        std::uint64_t seed, const Placement& placement);
   bool connect(End& end, TestCase& test_case);
   std::optional<Totals> run(End& end, const TestCase& test_case);
-  std::optional<Totals> await_finish(LoopThread& loop, LoopThread* sender, WindowSync& gate,
+  std::optional<Totals> await_finish(LoopThread& loop, LoopThread* sender, WindowSync& windows,
                                      const EventFd& attention, End& end);
 
   const ClockChoice& clock_;
@@ -233,7 +233,7 @@ void ClientSession::serve_case(const nlohmann::json& message) {
     }
     for (const OpenDevice* device : devices)  // what the plan leaves to this end
       test_case = with_known_sges(test_case, device->limits);
-    std::optional<End> end = meet(devices, test_case, prepare.seed, placement);
+    std::optional<End> end = set_up_and_connect(devices, test_case, prepare.seed, placement);
     if (!end) return;
     const std::optional<Totals> sent = run(*end, test_case);
     if (!sent) {
@@ -276,8 +276,9 @@ std::vector<OpenDevice*> ClientSession::open_for(const TestCase& test_case,
 
 /// Makes this end and connects it, on the CPU of its first loop: see Repetition::prepare().
 /// @return nothing: the initiator has abandoned the case
-std::optional<End> ClientSession::meet(std::span<OpenDevice* const> devices, TestCase& test_case,
-                                       std::uint64_t seed, const Placement& placement) {
+std::optional<End> ClientSession::set_up_and_connect(std::span<OpenDevice* const> devices,
+                                                     TestCase& test_case, std::uint64_t seed,
+                                                     const Placement& placement) {
   const Pinned pinned = pinned_to_make(placement, "--peer-core");
   std::optional<End> end =
       devices.empty()
@@ -316,7 +317,7 @@ bool ClientSession::connect(End& end, TestCase& test_case) {
 /// @return how many messages each of the initiator's threads sent; nothing: it abandons the case
 std::optional<Totals> ClientSession::run(End& end, const TestCase& test_case) {
   const EventFd attention;
-  WindowSync gate{channel_, test_case, end.backward, attention};
+  WindowSync windows{channel_, test_case, end.backward, attention};
   const auto start = [&](Side& side) {
     return std::make_unique<LoopThread>(side, test_case.wait, clock_, attention);
   };
@@ -324,7 +325,7 @@ std::optional<Totals> ClientSession::run(End& end, const TestCase& test_case) {
   std::unique_ptr<LoopThread> sender;
   if (!end.backward.empty()) sender = start(end.backward);
   send(make_message("running"));
-  std::optional<Totals> sent = await_finish(*loop, sender.get(), gate, attention, end);
+  std::optional<Totals> sent = await_finish(*loop, sender.get(), windows, attention, end);
   if (!sent) return sent;
   loop->finish(*sent, interrupt_);
   if (sender) sender->join(interrupt_);
@@ -335,7 +336,7 @@ std::optional<Totals> ClientSession::run(End& end, const TestCase& test_case) {
 /// @param sender  the loop of the other direction; null: there is none
 /// @throws MeasurementError  a loop failed, or the initiator went away
 std::optional<Totals> ClientSession::await_finish(LoopThread& loop, LoopThread* sender,
-                                                  WindowSync& gate, const EventFd& attention,
+                                                  WindowSync& windows, const EventFd& attention,
                                                   End& end) {
   Deadline deadline = Deadline::in(kSilence);
   for (;;) {
@@ -351,16 +352,16 @@ std::optional<Totals> ClientSession::await_finish(LoopThread& loop, LoopThread* 
         loop.finish(Totals(end.forward.endpoints()), interrupt_);  // throws why
         throw MeasurementError("the responder's loop ended too early");
       }
-      gate.publish();
+      windows.publish();
       continue;
     }
-    if (gate.overdue())
+    if (windows.overdue())
       throw MeasurementError("the initiator's traffic stalled: it fell far behind the responder's");
     if (waited == Waited::deadline && !deadline.passed()) continue;
     const nlohmann::json message = channel_.receive(deadline);
     deadline = Deadline::in(kSilence);
     const std::string type = type_of(message);
-    if (type == "alive" || gate.receive(message)) continue;
+    if (type == "alive" || windows.receive(message)) continue;
     if (type == "abandon") return std::nullopt;
     if (type == "end_now" && !end.backward.empty()) {
       end.backward.end_now();

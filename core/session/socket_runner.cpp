@@ -52,9 +52,9 @@ SocketRunner::SocketRunner(int session, const InterruptSource& interrupt, const 
   if (layout_.source.slots != 0)
     fill_source(source_, layout_.source, pattern_of(case_, seed_, role_), cancel_check_);
   if (layout_.target.slots != 0) poison_target(target_, cancel_check_);
-  traffic_ = {.size_bytes = case_.size_bytes,
-              .source = ring_of(source_, layout_.source),
-              .target = ring_of(target_, layout_.target)};
+  loop_state_ = {.size_bytes = case_.size_bytes,
+                 .source = ring_of(source_, layout_.source),
+                 .target = ring_of(target_, layout_.target)};
   if (role == Role::responder) listener_.emplace(Address{host_, 0});
 }
 
@@ -69,7 +69,7 @@ void SocketRunner::connect(const Introduction& peer) {
     call(peer.where_listening());
   else
     let_in();
-  traffic_.socket = connection_.socket.get();
+  loop_state_.socket = connection_.socket.get();
 }
 
 /// The number goes into the socket's empty buffer at once, so it is there before the responder is
@@ -119,17 +119,18 @@ bool SocketRunner::shows_nonce(int socket, Deadline deadline) const {
 EndpointRunner::Loop SocketRunner::loop(Wait wait, ClockChoice::Kind clock) {
   // A sleeping end is to sleep.
   if (wait != Wait::event) {
-    setsockopt(traffic_.socket, SOL_SOCKET, SO_BUSY_POLL, &kBusyPoll_us, sizeof kBusyPoll_us);
-    busy_poll_ = socket_option(traffic_.socket, SO_BUSY_POLL) >= kBusyPoll_us;
+    setsockopt(loop_state_.socket, SOL_SOCKET, SO_BUSY_POLL, &kBusyPoll_us, sizeof kBusyPoll_us);
+    busy_poll_ = socket_option(loop_state_.socket, SO_BUSY_POLL) >= kBusyPoll_us;
   }
   const SocketLoop chosen = choose_socket_loop(case_.pattern, role_, wait, clock);
   if (case_.pattern == Pattern::bandwidth) latency_.reset();  // nothing tells when one has arrived
-  return [this, chosen](const LoopPlan& plan, const ClockChoice& choice, const StopFlag& stop,
-                        LoopTally& tally) { return chosen(traffic_, plan, choice, stop, tally); };
+  return
+      [this, chosen](const LoopPlan& plan, const ClockChoice& choice, const StopFlag& stop,
+                     LoopTally& tally) { return chosen(loop_state_, plan, choice, stop, tally); };
 }
 
 void SocketRunner::abort_traffic() noexcept {
-  shutdown(traffic_.socket, SHUT_RDWR);
+  shutdown(loop_state_.socket, SHUT_RDWR);
 }
 
 std::optional<Verdict> SocketRunner::verify(std::uint64_t peer_total) const {
@@ -141,8 +142,8 @@ std::optional<Verdict> SocketRunner::verify(std::uint64_t peer_total) const {
 
 nlohmann::ordered_json SocketRunner::resources() const {
   return {{"buffer_bytes", source_.size() + target_.size()},
-          {"socket_send_buffer_bytes", socket_option(traffic_.socket, SO_SNDBUF)},
-          {"socket_receive_buffer_bytes", socket_option(traffic_.socket, SO_RCVBUF)}};
+          {"socket_send_buffer_bytes", socket_option(loop_state_.socket, SO_SNDBUF)},
+          {"socket_receive_buffer_bytes", socket_option(loop_state_.socket, SO_RCVBUF)}};
 }
 
 nlohmann::ordered_json SocketRunner::facts() const {

@@ -51,7 +51,7 @@ class SocketRunner final : public EndpointRunner {
   const std::span<std::byte> source_, target_;
   std::optional<Listener> listener_;  ///< the responder's, until the connection is there
   Connection connection_;
-  SocketState traffic_;
+  SocketState loop_state_;
   bool busy_poll_ = false;
 };
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The gate of a case whose loops load each other, and, where both ends send, what the ends tell
+// The windows of a case whose loops load each other, and, where both ends send, what the ends tell
 // each other of it.
 #pragma once
 
 #include <array>
 #include <optional>
 
-#include "core/engine/loop/gate.h"
+#include "core/engine/loop/window_barrier.h"
 #include "core/engine/side.h"
 #include "core/test_case/test_case.h"
 #include "core/wire/channel.h"
@@ -35,10 +35,10 @@ class WindowSync {
  private:
   Channel& channel_;
   const EventFd& attention_;
-  std::optional<LoadGate> gate_;
+  std::optional<WindowBarrier> windows_;
   const bool both_ways_;
   const Clock::time_point begun_ = Clock::now();
-  std::array<std::optional<Clock::time_point>, LoadGate::kSteps> said_;  ///< when
+  std::array<std::optional<Clock::time_point>, WindowBarrier::kSteps> said_;  ///< when
 };
 
 }  // namespace rdmameter

@@ -121,7 +121,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   refuse_or_take([&] { take_case(message); });
   take_messages<Hello, ChallengeMessage, Proof, Wanted, EnvironmentMessage, Ports, Prepare, Ready,
-                ConnectMessage, GateMessage, RowMessage, Finish, Done, Failure, ConnectedCase,
+                ConnectMessage, WindowSyncMessage, RowMessage, Finish, Done, Failure, ConnectedCase,
                 SessionStart>(message);
   refuse_or_take([&] { take_ports(message); });
   refuse_or_take([&] { take_endpoint(message, data[0] % 4U + 1); });

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/engine/loop/gate.h"
+#include "core/engine/loop/window_barrier.h"
 #include "core/instrument/histogram_data.h"
 #include "tests/null/null_case.h"
 
@@ -438,11 +438,11 @@ TEST(Receive, EndsAfterAQuietTimeWhenSomeOfItNeverComes) {
   EXPECT_EQ(runner.tally.operations, 512U - 112U);
 }
 
-/// Bandwidth under a gate that another loop, or the peer, must pass as well.
+/// Bandwidth under a windows that another loop, or the peer, must pass as well.
 TEST(GatedBandwidth, SendsOnUntilEveryWindowIsClosed) {
   NullSide runner{null_case(Opcode::rdma_write, Pattern::bandwidth)};
-  LoadGate gate{2};
-  runner.plan.gate = &gate;
+  WindowBarrier windows{2};
+  runner.plan.windows = &windows;
   LoopResult end;
   std::thread other{[&] { end = runner.run(); }};
   const auto progress = [&] { return runner.tally.progress.load(std::memory_order_relaxed); };
@@ -450,10 +450,10 @@ TEST(GatedBandwidth, SendsOnUntilEveryWindowIsClosed) {
     while (progress() < messages) std::this_thread::yield();
   };
   await(50'000);  // far beyond the warm-up: it waits, and sends
-  EXPECT_FALSE(gate.reached_here(LoadGate::Step::closed));
-  gate.reach(LoadGate::Step::warm);
+  EXPECT_FALSE(windows.reached_here(WindowBarrier::Step::closed));
+  windows.reach(WindowBarrier::Step::warm);
   await(progress() + 50'000);  // far beyond the window of 1000: closed, and it sends on
-  gate.reach(LoadGate::Step::closed);
+  windows.reach(WindowBarrier::Step::closed);
   other.join();
   EXPECT_EQ(end.why, LoopResult::Why::done);
   EXPECT_GE(runner.tally.operations, 1000U);

@@ -6,8 +6,8 @@
 #pragma once
 
 #include "core/engine/loop/credit.h"
-#include "core/engine/loop/gate.h"
 #include "core/engine/loop/numbers.h"
+#include "core/engine/loop/window_barrier.h"
 
 namespace rdmameter {
 
@@ -168,15 +168,15 @@ bool advance(Window& window, const LoopPlan& plan, std::uint64_t retired, std::u
              const Clock& clock, LoopTally& tally) noexcept {
   using Stage = Window::Stage;
   constexpr std::uint64_t kNever = std::numeric_limits<std::uint64_t>::max();
-  LoadGate* const gate = plan.gate;
+  WindowBarrier* const windows = plan.windows;
   switch (window.stage) {
     case Stage::warming:
-      if (gate != nullptr) gate->reach(LoadGate::Step::warm);
+      if (windows != nullptr) windows->reach(WindowBarrier::Step::warm);
       window.stage = Stage::warm;
       [[fallthrough]];
     case Stage::warm:
       window.goal_messages = retired + 1;
-      if (gate != nullptr && !gate->reached(LoadGate::Step::warm)) return true;
+      if (windows != nullptr && !windows->reached(WindowBarrier::Step::warm)) return true;
       window.stage = Stage::open;
       window.opened_ticks = now;
       window.opened_messages = retired;
@@ -186,13 +186,13 @@ bool advance(Window& window, const LoopPlan& plan, std::uint64_t retired, std::u
     case Stage::open:
       tally.operations = retired - window.opened_messages;
       tally.elapsed_ns = clock.to_ns(now - window.opened_ticks);
-      if (gate == nullptr) return false;
-      gate->reach(LoadGate::Step::closed);
+      if (windows == nullptr) return false;
+      windows->reach(WindowBarrier::Step::closed);
       window.stage = Stage::closed;
       [[fallthrough]];
     case Stage::closed:
       window.goal_messages = retired + 1;
-      return !gate->reached(LoadGate::Step::closed);
+      return !windows->reached(WindowBarrier::Step::closed);
   }
   return false;
 }

@@ -228,7 +228,7 @@ struct LoopState {
   bool starved = false;                 ///< a QP has room, and no credit
 };
 
-class LoadGate;
+class WindowBarrier;
 
 /// How long to go on; every loop reads what concerns it.
 struct LoopPlan {
@@ -237,7 +237,8 @@ struct LoopPlan {
   std::uint64_t warmup = 0;           ///< operations before the measured ones
   std::uint64_t loss_timeout_ns = 0;  ///< a pong later than this is lost
   std::uint64_t quiet_ns = 0;  ///< a receiver told to finish ends after this long without arrivals
-  LoadGate* gate = nullptr;    ///< not null: other loops' windows open and close with this one
+  WindowBarrier* windows =
+      nullptr;  ///< not null: other loops' windows open and close with this one
   /// Operations below this are not counted by a receiver whose sender is known to have sent so many
   /// (set while it runs, before StopReason::finish).
   std::atomic<std::uint64_t> expected{std::numeric_limits<std::uint64_t>::max()};

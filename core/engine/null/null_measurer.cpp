@@ -184,7 +184,7 @@ std::unique_ptr<Measurer> make_null_measurer(const ClockChoice& clock,
   return std::make_unique<NullMeasurer>(clock, interrupt, on_interval);
 }
 
-nlohmann::ordered_json instrument_floor(const ClockChoice& clock) {
+nlohmann::ordered_json instrument_overhead(const ClockChoice& clock) {
   struct Test {
     const char* key;
     Opcode opcode;

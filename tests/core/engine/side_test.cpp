@@ -9,7 +9,7 @@
 #include <thread>
 
 #include "core/base/error.h"
-#include "core/engine/loop/gate.h"
+#include "core/engine/loop/window_barrier.h"
 #include "core/instrument/histogram_data.h"
 #include "core/session/window_sync.h"
 #include "core/wire/socket.h"
@@ -241,19 +241,19 @@ TEST(Side, TellsEachThreadWhatItsPeerSent) {
   EXPECT_THAT(fakes.side.totals(), ElementsAre(10, 21));
 }
 
-TEST(LoadGate, IsPassedOnceAllHaveComeAndThePeerToo) {
-  LoadGate gate{2, true};
+TEST(WindowBarrier, IsPassedOnceAllHaveComeAndThePeerToo) {
+  WindowBarrier windows{2, true};
   int calls = 0;
-  gate.on_last([](void* count) { ++*static_cast<int*>(count); }, &calls);
-  gate.reach(LoadGate::Step::warm);
-  EXPECT_FALSE(gate.reached_here(LoadGate::Step::warm));
-  gate.reach(LoadGate::Step::warm);
-  EXPECT_TRUE(gate.reached_here(LoadGate::Step::warm));
+  windows.on_last([](void* count) { ++*static_cast<int*>(count); }, &calls);
+  windows.reach(WindowBarrier::Step::warm);
+  EXPECT_FALSE(windows.reached_here(WindowBarrier::Step::warm));
+  windows.reach(WindowBarrier::Step::warm);
+  EXPECT_TRUE(windows.reached_here(WindowBarrier::Step::warm));
   EXPECT_EQ(calls, 1);
-  EXPECT_FALSE(gate.reached(LoadGate::Step::warm));
-  gate.notify(LoadGate::Step::warm);
-  EXPECT_TRUE(gate.reached(LoadGate::Step::warm));
-  EXPECT_FALSE(gate.reached(LoadGate::Step::closed));
+  EXPECT_FALSE(windows.reached(WindowBarrier::Step::warm));
+  windows.notify(WindowBarrier::Step::warm);
+  EXPECT_TRUE(windows.reached(WindowBarrier::Step::warm));
+  EXPECT_FALSE(windows.reached(WindowBarrier::Step::closed));
 }
 
 TEST(WindowSync, DoesNotWaitForEverForAPeerThatNeverComes) {
@@ -265,7 +265,7 @@ TEST(WindowSync, DoesNotWaitForEverForAPeerThatNeverComes) {
   TestCase both_ways = of_threads(1);
   both_ways.bidirectional = 1;
   FakeTeam fakes{1, [](std::uint64_t, const LoopPlan& plan, const StopFlag&, LoopTally&) {
-                   plan.gate->reach(LoadGate::Step::warm);
+                   plan.windows->reach(WindowBarrier::Step::warm);
                    return LoopResult{};
                  }};
   const EventFd attention;

@@ -23,17 +23,17 @@ struct UncountedEnd {
   std::string driver;    ///< "siw"; "the driver of siw0" where none is named
 };
 
-enum class StallCause : std::uint8_t { timeout, rnr, sequence_nak, unknown };
+enum class RetransmitCause : std::uint8_t { timeout, rnr, sequence_nak, unknown };
 inline constexpr std::size_t kStallCauses = 4;
 
 /// "timeout", "RNR NAK", "sequence NAK", "unknown"
-std::string_view name_of(StallCause cause);
+std::string_view name_of(RetransmitCause cause);
 
 /// A sample is stalled if it is longer than this many typical ones. Its stall is what it is longer.
 inline constexpr double kStalledTimes = 3;
 
-/// Stalls of one cause.
-struct Stalls {
+/// RetransmitStalls of one cause.
+struct RetransmitStalls {
   std::uint64_t samples = 0;
   double median_ns = 0, max_ns = 0;  ///< 0: no samples
 };
@@ -46,19 +46,21 @@ struct LossCounter {
   std::string_view meaning;
 };
 
-struct StallReport {
+struct RetransmitReport {
   std::uint64_t samples = 0;
   /// Of the samples as they were taken (round trips): the median. Where that is as long as a timer
   /// whose events were counted, and so a stall itself: the smallest; where that is, too: 0.
   double typical_ns = 0;
-  bool mostly_stalled = false;              ///< it is not the median
-  std::optional<double> timeout_ns;         ///< 4.096 us * 2^qp_timeout; nothing: none is set
-  std::optional<double> rnr_ns;             ///< that min_rnr_timer asks for
-  bool counted = false;                     ///< at least one end's driver has counters
-  std::array<Stalls, kStallCauses> causes;  ///< by StallCause
+  bool mostly_stalled = false;       ///< it is not the median
+  std::optional<double> timeout_ns;  ///< 4.096 us * 2^qp_timeout; nothing: none is set
+  std::optional<double> rnr_ns;      ///< that min_rnr_timer asks for
+  bool counted = false;              ///< at least one end's driver has counters
+  std::array<RetransmitStalls, kStallCauses> causes;  ///< by RetransmitCause
   std::vector<LossCounter> counters;
 
-  const Stalls& of(StallCause cause) const { return causes[static_cast<std::size_t>(cause)]; }
+  const RetransmitStalls& of(RetransmitCause cause) const {
+    return causes[static_cast<std::size_t>(cause)];
+  }
 };
 
 /// Of all repetitions together. A stall is
@@ -73,8 +75,8 @@ struct StallReport {
 /// Events of an end that sends no requests are listed, but are no cause.
 /// @param uncounted  that none was counted there tells nothing
 /// @return nothing where there are no latency samples
-std::optional<StallReport> stalls_of(const CaseSummary& summary,
-                                     std::span<const UncountedEnd> uncounted = {});
+std::optional<RetransmitReport> stalls_of(const CaseSummary& summary,
+                                          std::span<const UncountedEnd> uncounted = {});
 
 /// Does that end send requests? A responder does where each message has an answer.
 /// @param end  "initiator" or "responder"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "reports/figures/stalls.h"
+#include "reports/figures/retransmit_stalls.h"
 
 #include <fmt/core.h>
 
@@ -34,14 +34,14 @@ struct Counted {
   }
   std::uint64_t of(LossEvent event) const { return events[static_cast<std::size_t>(event)]; }
   /// @param cause  not unknown
-  std::uint64_t of(StallCause cause) const {
-    if (cause == StallCause::timeout) return timeouts();
-    return of(cause == StallCause::rnr ? LossEvent::rnr_nak : LossEvent::sequence_nak);
+  std::uint64_t of(RetransmitCause cause) const {
+    if (cause == RetransmitCause::timeout) return timeouts();
+    return of(cause == RetransmitCause::rnr ? LossEvent::rnr_nak : LossEvent::sequence_nak);
   }
 };
 
 /// @param counted  nullptr: the end's events are no cause of stalls
-void note(StallReport& report, Counted* counted, std::string_view end, const std::string& name,
+void note(RetransmitReport& report, Counted* counted, std::string_view end, const std::string& name,
           std::uint64_t events) {
   const LossCounterInfo* known = find_loss_counter(name);
   if (known == nullptr || events == 0) return;
@@ -56,7 +56,7 @@ void note(StallReport& report, Counted* counted, std::string_view end, const std
 }
 
 Counted count(const CaseSummary& summary, std::span<const UncountedEnd> uncounted,
-              StallReport& report) {
+              RetransmitReport& report) {
   Counted counted;
   for (const Row* row : summary.repetitions)
     for (const char* end : {"initiator", "responder"}) {
@@ -89,28 +89,29 @@ std::optional<double> misfit(double stall_ns, const std::optional<double>& timer
   return std::abs(stall_ns / *timer_ns - times) / times;
 }
 
-struct Stall {
+struct RetransmitStall {
   double ns;
   std::uint64_t samples;
-  StallCause cause = StallCause::unknown;
+  RetransmitCause cause = RetransmitCause::unknown;
   double misfit = 0;
 };
 
 class Judge {
  public:
-  Judge(const StallReport& report, const Counted& counted) : report_(report), counted_(counted) {}
+  Judge(const RetransmitReport& report, const Counted& counted)
+      : report_(report), counted_(counted) {}
 
-  void judge(Stall& stall) const {
+  void judge(RetransmitStall& stall) const {
     const auto timeout = possible(stall.ns, report_.timeout_ns, counted_.timeouts());
     const auto rnr = possible(stall.ns, report_.rnr_ns, counted_.of(LossEvent::rnr_nak));
     if (timeout && rnr) {
       const bool as_timeout = *timeout <= kAlike, as_rnr = *rnr <= kAlike;
       if (as_timeout == as_rnr) return;
-      stall.cause = as_timeout ? StallCause::timeout : StallCause::rnr;
+      stall.cause = as_timeout ? RetransmitCause::timeout : RetransmitCause::rnr;
     } else if (timeout || rnr) {
-      stall.cause = timeout ? StallCause::timeout : StallCause::rnr;
+      stall.cause = timeout ? RetransmitCause::timeout : RetransmitCause::rnr;
     } else if (counted_.of(LossEvent::sequence_nak) > 0 && shorter_than_timers(stall.ns)) {
-      stall.cause = StallCause::sequence_nak;
+      stall.cause = RetransmitCause::sequence_nak;
     }
     stall.misfit = timeout.value_or(rnr.value_or(-stall.ns));  // of NAKs the longest come first
   }
@@ -129,19 +130,20 @@ class Judge {
     return !misfit(stall_ns, report_.timeout_ns) && !misfit(stall_ns, report_.rnr_ns);
   }
 
-  const StallReport& report_;
+  const RetransmitReport& report_;
   const Counted& counted_;
 };
 
 /// Of each cause at most as many as were counted, the best fits first.
-void keep_to(const Counted& counted, std::vector<Stall>& stalls) {
+void keep_to(const Counted& counted, std::vector<RetransmitStall>& stalls) {
   std::array<std::uint64_t, kStallCauses> left{};
-  for (const auto cause : {StallCause::timeout, StallCause::rnr, StallCause::sequence_nak})
+  for (const auto cause :
+       {RetransmitCause::timeout, RetransmitCause::rnr, RetransmitCause::sequence_nak})
     left[static_cast<std::size_t>(cause)] = counted.of(cause);
-  std::ranges::stable_sort(stalls, {}, &Stall::misfit);
-  std::vector<Stall> beyond;
-  for (Stall& stall : stalls) {
-    if (stall.cause == StallCause::unknown) continue;
+  std::ranges::stable_sort(stalls, {}, &RetransmitStall::misfit);
+  std::vector<RetransmitStall> beyond;
+  for (RetransmitStall& stall : stalls) {
+    if (stall.cause == RetransmitCause::unknown) continue;
     std::uint64_t& of_cause = left[static_cast<std::size_t>(stall.cause)];
     const std::uint64_t kept = std::min(of_cause, stall.samples);
     of_cause -= kept;
@@ -157,16 +159,16 @@ double middle_ns(const HistogramData& samples, std::uint32_t bucket) {
   return static_cast<double>(std::clamp(middle, samples.min_ns, samples.max_ns));
 }
 
-Stalls sum_up(std::vector<Stall>& stalls, StallCause cause) {
-  std::ranges::stable_sort(stalls, {}, &Stall::ns);
-  Stalls all;
-  for (const Stall& stall : stalls)
+RetransmitStalls sum_up(std::vector<RetransmitStall>& stalls, RetransmitCause cause) {
+  std::ranges::stable_sort(stalls, {}, &RetransmitStall::ns);
+  RetransmitStalls all;
+  for (const RetransmitStall& stall : stalls)
     if (stall.cause == cause && stall.samples > 0) {
       all.samples += stall.samples;
       all.max_ns = stall.ns;
     }
   std::uint64_t seen = 0;
-  for (const Stall& stall : stalls) {
+  for (const RetransmitStall& stall : stalls) {
     if (stall.cause != cause) continue;
     seen += stall.samples;
     if (2 * seen < all.samples || all.samples == 0) continue;
@@ -260,19 +262,19 @@ constexpr std::string_view kDrivers[] = {"mlx5_core", "mlx4_core", "bnxt_en", "e
                                          "rdma_rxe",  "mana",      "ice",     "idpf",
                                          "i40e",      "hns3",      "erdma",   "cxgb4"};
 
-std::string expected_text(const StallReport& report, StallCause cause) {
+std::string expected_text(const RetransmitReport& report, RetransmitCause cause) {
   const std::optional<double>& timer =
-      cause == StallCause::timeout ? report.timeout_ns : report.rnr_ns;
-  const bool has_timer = cause == StallCause::timeout || cause == StallCause::rnr;
+      cause == RetransmitCause::timeout ? report.timeout_ns : report.rnr_ns;
+  const bool has_timer = cause == RetransmitCause::timeout || cause == RetransmitCause::rnr;
   return has_timer && timer ? metric_text(Metric::max, *timer) : kUnknown;
 }
 
-Table table_of(const StallReport& report) {
+Table table_of(const RetransmitReport& report) {
   Table table{.columns = {{"cause"}, {"samples"}, {"stall", "median"}, {"longest"}, {"timer"}},
               .key_columns = 1};
   for (std::size_t i = 0; i < kStallCauses; ++i) {
-    const auto cause = static_cast<StallCause>(i);
-    const Stalls& stalls = report.of(cause);
+    const auto cause = static_cast<RetransmitCause>(i);
+    const RetransmitStalls& stalls = report.of(cause);
     const auto time = [&](double ns) {
       return stalls.samples == 0 ? kUnknown : metric_text(Metric::max, ns);
     };
@@ -302,7 +304,7 @@ std::string uncounted_text(const CaseSummary& summary, std::span<const Uncounted
 }
 
 /// @param uncounted  ends whose driver has no known counter of loss
-std::string counters_text(const StallReport& report, const CaseSummary& summary,
+std::string counters_text(const RetransmitReport& report, const CaseSummary& summary,
                           std::span<const UncountedEnd> uncounted, const TextStyle& style) {
   if (!report.counted)
     return wrap("  ", "No driver here counts: causes rest on the length of the stalls alone.",
@@ -322,7 +324,7 @@ std::string stall_text(const CaseSummary& summary, std::span<const UncountedEnd>
   const auto report = stalls_of(summary, uncounted);
   if (!report) return "";
   std::uint64_t stalled = 0;
-  for (const Stalls& stalls : report->causes) stalled += stalls.samples;
+  for (const RetransmitStalls& stalls : report->causes) stalled += stalls.samples;
   const std::string what =
       report->typical_ns == 0
           ? fmt::format("All of {} samples are as long as a timer.", report->samples)
@@ -336,7 +338,7 @@ std::string stall_text(const CaseSummary& summary, std::span<const UncountedEnd>
 
 }  // namespace
 
-std::string_view name_of(StallCause cause) {
+std::string_view name_of(RetransmitCause cause) {
   constexpr std::string_view kNames[kStallCauses] = {"timeout", "RNR NAK", "sequence NAK",
                                                      "unknown"};
   return kNames[static_cast<std::size_t>(cause)];
@@ -354,35 +356,35 @@ bool sends_requests(const CaseSummary& summary, std::string_view end) {
   return !one_sided && !test.ends_with("_cqe_lat");
 }
 
-std::optional<StallReport> stalls_of(const CaseSummary& summary,
-                                     std::span<const UncountedEnd> uncounted) {
+std::optional<RetransmitReport> stalls_of(const CaseSummary& summary,
+                                          std::span<const UncountedEnd> uncounted) {
   const HistogramData samples = merged_latency(summary);
   if (samples.count == 0) return std::nullopt;
-  StallReport report{.samples = samples.count,
-                     .typical_ns = static_cast<double>(percentile(samples, 50))};
+  RetransmitReport report{.samples = samples.count,
+                          .typical_ns = static_cast<double>(percentile(samples, 50))};
   if (const auto code = setting(summary, "qp_timeout"); code && *code != 0)
     report.timeout_ns = std::ldexp(4096.0, static_cast<int>(*code));
   if (const auto code = setting(summary, "min_rnr_timer")) report.rnr_ns = rnr_timer_ns(*code);
   const Counted counted = count(summary, uncounted, report);
   const auto as_stall = [&](double ns) {
-    return (counted.of(StallCause::timeout) > 0 && misfit(ns, report.timeout_ns)) ||
-           (counted.of(StallCause::rnr) > 0 && misfit(ns, report.rnr_ns));
+    return (counted.of(RetransmitCause::timeout) > 0 && misfit(ns, report.timeout_ns)) ||
+           (counted.of(RetransmitCause::rnr) > 0 && misfit(ns, report.rnr_ns));
   };
   report.mostly_stalled = as_stall(report.typical_ns);
   if (report.mostly_stalled) report.typical_ns = static_cast<double>(samples.min_ns);
   if (as_stall(report.typical_ns)) report.typical_ns = 0;
 
   const Judge judge(report, counted);
-  std::vector<Stall> stalls;
+  std::vector<RetransmitStall> stalls;
   for (const auto& [index, n] : samples.buckets) {
     const double value = middle_ns(samples, index);
     if (value <= kStalledTimes * report.typical_ns) continue;
-    judge.judge(stalls.emplace_back(Stall{value - report.typical_ns, n}));
+    judge.judge(stalls.emplace_back(RetransmitStall{value - report.typical_ns, n}));
   }
   const Row& row = *summary.repetitions.front();
   if (counted.all && !row.bandwidth && !row.load) keep_to(counted, stalls);
   for (std::size_t cause = 0; cause < kStallCauses; ++cause)
-    report.causes[cause] = sum_up(stalls, static_cast<StallCause>(cause));
+    report.causes[cause] = sum_up(stalls, static_cast<RetransmitCause>(cause));
   return report;
 }
 

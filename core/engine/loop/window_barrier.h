@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // How bandwidth loops that load each other, on several threads or both ways, measure under full
 // load: no window opens before all have warmed up, and no loop stops sending before all windows are
-// closed. Each keeps its own window, timed by its own clock; the gate is passed on the rare path.
+// closed. Each keeps its own window, timed by its own clock; the barrier is passed on the rare path.
 #pragma once
 
 #include <atomic>
@@ -10,15 +10,15 @@
 
 namespace rdmameter {
 
-class LoadGate {
+class WindowBarrier {
  public:
   enum class Step : std::uint8_t { warm, closed };
   static constexpr std::size_t kSteps = 2;
 
   /// @param loops  of this end that pass it
   /// @param peer   does the other end send as well? Then it must notify() of its steps.
-  explicit LoadGate(std::uint32_t loops, bool peer = false) : loops_(loops), peer_(peer) {}
-  LoadGate(LoadGate&&) = delete;
+  explicit WindowBarrier(std::uint32_t loops, bool peer = false) : loops_(loops), peer_(peer) {}
+  WindowBarrier(WindowBarrier&&) = delete;
 
   /// A loop has come to this step. To be called once for each.
   void reach(Step step) noexcept {
