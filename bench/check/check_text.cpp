@@ -53,15 +53,24 @@ std::string_view verdict_of(const CheckReport& report, std::size_t subject) {
 
 /// "mlx5_0" or, if that is another one, "mlx5_0 - mlx5_1".
 std::string pair_name(const CheckSubject& subject) {
+  if (subject.together) return subject.name;
   const std::string peer = text_at(subject.context, "/rdmameter/responder/device/name");
   return peer.empty() || peer == subject.name ? subject.name
                                               : fmt::format("{} - {}", subject.name, peer);
 }
 
+/// The subjects of one device each.
+std::span<const CheckSubject> devices_of(const CheckReport& report) {
+  const auto together = std::ranges::find(report.subjects, true, &CheckSubject::together);
+  return {report.subjects.begin(), together};
+}
+
 std::vector<std::string_view> labels_of(const CheckReport& report) {
   std::vector<std::string_view> labels;
   for (const CheckReading& reading : report.readings)
-    if (std::ranges::find(labels, reading.label) == labels.end()) labels.push_back(reading.label);
+    if (reading.subject < devices_of(report).size() &&
+        std::ranges::find(labels, reading.label) == labels.end())
+      labels.push_back(reading.label);
   return labels;
 }
 
@@ -86,7 +95,7 @@ Table::Column column_of(const CheckReport& report, std::string_view label) {
   Table::Column column{.head = std::string(label.substr(0, space)),
                        .unit = label.ends_with("_lat") ? "µs" : "Gb/s",
                        .qualifier = std::string(label.substr(std::min(space + 1, label.size())))};
-  for (std::size_t subject = 0; subject < report.subjects.size(); ++subject)
+  for (std::size_t subject = 0; subject < devices_of(report).size(); ++subject)
     column.cells.emplace_back(number_cell(row_of(report, subject, label)));
   return column;
 }
@@ -94,7 +103,7 @@ Table::Column column_of(const CheckReport& report, std::string_view label) {
 std::string numbers_text(const CheckReport& report, const TextStyle& style) {
   Table table{.key_columns = 1};
   table.columns.push_back({.head = "device", .is_text = true});
-  for (const CheckSubject& subject : report.subjects)
+  for (const CheckSubject& subject : devices_of(report))
     table.columns.front().cells.emplace_back(pair_name(subject));
   for (const std::string_view label : labels_of(report))
     table.columns.push_back(column_of(report, label));
@@ -165,7 +174,7 @@ std::string check_line(const CheckReport& report, bool reasons) {
     bad += fmt::format("{}{}", bad.empty() ? ": " : "; ",
                        text_at(problem, reasons ? "cause" : "check"));
   return fmt::format("{}{} ({}, {:.0f} s)", verdict, bad,
-                     count_text(report.subjects.size(), "device"), report.elapsed_s);
+                     count_text(devices_of(report).size(), "device"), report.elapsed_s);
 }
 
 std::string check_text(const CheckReport& report, const TextStyle& style) {

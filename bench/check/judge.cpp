@@ -227,6 +227,11 @@ std::vector<std::string> not_judged(std::span<const CheckSubject> subjects,
                                     std::span<const CheckReading> readings) {
   std::vector<std::pair<std::string, std::string>> why;  // and of which devices
   for (const CheckSubject& subject : subjects) {
+    if (subject.together) {
+      add_name(why, "together, because slots, uplinks and memory that devices share are not known",
+               subject.name);
+      continue;
+    }
     if (const std::string reason = why_no_bound(subject); !reason.empty())
       add_name(why, "by what line and slot allow, because " + reason, subject.name);
     if (is_in_software(subject))
@@ -246,6 +251,28 @@ std::vector<std::string> not_judged(std::span<const CheckSubject> subjects,
   std::vector<std::string> texts;
   for (const auto& [reason, names] : why) texts.push_back(fmt::format("{} {}", names, reason));
   return texts;
+}
+
+std::string together_text(std::span<const CheckSubject> subjects,
+                          std::span<const CheckReading> readings) {
+  double alone = 0;
+  const Row* together = nullptr;
+  for (const CheckReading& reading : readings) {
+    if (!reading.row->bandwidth || reading.row->status != Row::Status::ok) continue;
+    if (subjects[reading.subject].together)
+      together = reading.row;
+    else if (reading.label == "write")
+      alone += bandwidth_gbps(*reading.row->bandwidth);
+  }
+  if (together == nullptr || alone <= 0) return "";
+  const double all = bandwidth_gbps(*together->bandwidth);
+  std::string text =
+      fmt::format("write together: {}, {:.0f} % of what the devices write one after the other",
+                  metric_text(Metric::gbps, all), 100 * all / alone);
+  for (const DeviceData& one : together->per_device)
+    text += fmt::format("{}{} {}", &one == &together->per_device.front() ? ": " : ", ", one.device,
+                        metric_text(Metric::gbps, bandwidth_gbps(one.bytes, one.window_ns)));
+  return text;
 }
 
 std::vector<std::string> loss_warnings(std::span<const CheckSubject> subjects,

@@ -30,6 +30,7 @@ struct CheckSubject {
   nlohmann::ordered_json context;  ///< of a result: both ends' environments
   /// What `doctor` found here, and at the peer: "findings" of an examination. Null: not asked.
   nlohmann::ordered_json findings, peer_findings;
+  bool together = false;  ///< it is all the others at once, under its name
 };
 
 /// What was measured last of a test.
@@ -79,6 +80,12 @@ std::vector<CheckFinding> confirmed(std::span<const CheckFinding> first,
 /// "not judged: ..., because ...", without the first words.
 std::vector<std::string> not_judged(std::span<const CheckSubject> subjects,
                                     std::span<const CheckReading> readings);
+
+/// What devices do together beside what each does alone: "write together: 380 Gb/s, ...". No
+/// finding, since what they share (a slot, an uplink, memory) may be meant so. Empty: nothing was
+/// measured together.
+std::string together_text(std::span<const CheckSubject> subjects,
+                          std::span<const CheckReading> readings);
 
 /// Packets that were lost, as a share of those sent. They are of a port, not of a case, so they are
 /// no finding.

@@ -6,20 +6,11 @@
 #include "core/verbs/link_rate.h"
 
 namespace rdmameter {
-namespace {
-
-bool is_gpu_of_cuda(const std::filesystem::path& pci) {
-  constexpr std::string_view kDisplay = "0x03", kNvidia = "0x10de";  // a class, a vendor
-  return read_line(pci / "class").value_or("").starts_with(kDisplay) &&
-         read_line(pci / "vendor") == kNvidia;
-}
-
-}  // namespace
 
 std::string near_gpu(std::string_view device, const std::filesystem::path& sysfs) {
   std::string behind_bridge;
   for (const auto& pci : entries_of(sysfs / "bus/pci/devices")) {
-    if (!is_gpu_of_cuda(pci)) continue;
+    if (!is_pci_gpu(pci, kNvidia)) continue;
     const std::string bus_id = pci.filename();
     const std::string_view path = pcie_path(bus_id, device, sysfs);
     if (path == "switch") return "cuda:" + bus_id;

@@ -12,7 +12,6 @@
 namespace rdmameter {
 namespace {
 
-/// All devices of a machine together would be a row here, of cases that belong to all pairs.
 constexpr std::array kCheckTests{
     CheckTest{"write", "write_bw"},
     CheckTest{"write both ways", "write_bw", true},
@@ -22,6 +21,8 @@ constexpr std::array kCheckTests{
     CheckTest{"read both ways", "read_bw", true},
     CheckTest{"write from the GPU", "write_bw", false, true},
 };
+/// Of all devices in one case, where there are several and time is left.
+constexpr CheckTest kTogether{"write together", "write_bw"};
 
 class ChosenAxes {
  public:
@@ -61,6 +62,16 @@ PlannedCase planned_case(const CheckTest& test, const CheckedEnds& ends, double 
   return planned;
 }
 
+/// All pairs as one. A peer that is left to the ends leaves all to them.
+CheckedEnds joined(std::span<const CheckedEnds> pairs) {
+  CheckedEnds all = pairs.front();
+  for (const CheckedEnds& ends : pairs.subspan(1)) {
+    all.device += kDeviceSeparator + ends.device;
+    all.peer = all.peer.empty() || ends.peer.empty() ? "" : all.peer + kDeviceSeparator + ends.peer;
+  }
+  return all;
+}
+
 bool applies(const CheckTest& test, const CheckedEnds& ends) {
   return !test.gpu || !ends.gpu.empty();
 }
@@ -80,12 +91,20 @@ CheckPlan plan_check(std::span<const CheckedEnds> pairs, const CheckLimits& limi
   const bool no_gpu =
       std::ranges::none_of(pairs, [](const auto& ends) { return !ends.gpu.empty(); });
   if (no_gpu) tests = std::min(tests, kCheckTests.size() - 1);
-  const double share_s = time_s / static_cast<double>(measured * tests) - kSetUp_s;
+  const bool together = pairs.size() > 1 && limits.tests == kCheckTests.size() &&
+                        measured == pairs.size() && measured * tests < most;
+  const std::size_t cases = measured * tests + (together ? 1 : 0);
+  const double share_s = time_s / static_cast<double>(cases) - kSetUp_s;
   const double test_s = std::clamp(share_s, kLeastTest_s, kMostTest_s);
   for (std::size_t pair = 0; pair < measured; ++pair)
     for (const CheckTest& test : std::span(kCheckTests).first(tests))
       if (applies(test, pairs[pair]))
         plan.cases.push_back({pair, &test, planned_case(test, pairs[pair], test_s)});
+  if (together)
+    plan.cases.push_back(
+        {pairs.size(), &kTogether, planned_case(kTogether, joined(pairs), test_s)});
+  else if (pairs.size() > 1)
+    plan.left_out.emplace_back(kTogether.label);
   for (const CheckTest& test : std::span(kCheckTests).subspan(tests))
     if (!test.gpu || !no_gpu) plan.left_out.emplace_back(test.label);
   for (const CheckedEnds& ends : pairs.subspan(measured)) plan.left_out.push_back(ends.device);

@@ -45,7 +45,7 @@ struct CheckedEnds {
 };
 
 struct CheckCase {
-  std::size_t pair;
+  std::size_t pair;  ///< its index; behind the last one: all of them together
   const CheckTest* test;
   PlannedCase planned;
 };

@@ -187,7 +187,7 @@ void CheckRun::describe(std::size_t pair, const Measurer& measurer) {
 /// @param which  ascending
 RunTally CheckRun::measure_cases(const std::vector<std::size_t>& which) {
   RunTally tally;
-  for (std::size_t pair = 0; pair < ends_.size() && !tally.interrupted; ++pair) {
+  for (std::size_t pair = 0; pair < subjects_.size() && !tally.interrupted; ++pair) {
     std::vector<std::size_t> of_pair;
     std::ranges::copy_if(which, std::back_inserter(of_pair),
                          [&](std::size_t i) { return plan_.cases[i].pair == pair; });
@@ -233,6 +233,8 @@ std::vector<CheckReading> CheckRun::readings() const {
 
 std::vector<std::string> CheckRun::notes(std::span<const CheckReading> readings) const {
   std::vector<std::string> texts;
+  if (const std::string text = together_text(subjects_, readings); !text.empty())
+    texts.push_back(text);
   for (const std::string& text : not_judged(subjects_, readings))
     texts.push_back("not judged: " + text);
   if (!plan_.left_out.empty())
@@ -274,6 +276,11 @@ ExitStatus CheckRun::measure() {
                          .context = {},
                          .findings = here_.at("findings"),
                          .peer_findings = peer_.is_null() ? Json() : peer_.at("findings")});
+  if (!plan_.cases.empty() && plan_.cases.back().pair == ends_.size()) {
+    subjects_.push_back(subjects_.front());
+    subjects_.back().name = "all devices";
+    subjects_.back().together = true;
+  }
   std::vector<std::size_t> which;
   for (const CheckCase& one : plan_.cases) {
     which.push_back(which.size());

@@ -251,14 +251,6 @@ bool check_numa(Examination& examination) {
   return known;
 }
 
-/// Of the makers whose memory can be measured: their PCI devices for display, 3D or processing.
-bool is_gpu_device(const fs::path& pci) {
-  const std::string maker = read_line(pci / "vendor").value_or("");
-  const std::string kind = read_line(pci / "class").value_or("");
-  return (maker == "0x10de" || maker == "0x1002") &&
-         (kind.starts_with("0x0300") || kind.starts_with("0x0302") || kind.starts_with("0x1200"));
-}
-
 /// Traffic of a GPU that leaves its host bridge goes through a CPU, at a fraction of the rate.
 bool check_gpu_path(Examination& examination) {
   constexpr std::array<std::string_view, 4> kNearestFirst{"switch", "root", "node", "socket"};
@@ -266,7 +258,7 @@ bool check_gpu_path(Examination& examination) {
   const std::vector<fs::path> all = entries_of(examination.trees.sysfs / "bus/pci/devices");
   bool known = !all.empty();
   for (const fs::path& gpu : all) {
-    if (!is_gpu_device(gpu)) continue;
+    if (!is_pci_gpu(gpu, kNvidia) && !is_pci_gpu(gpu, kAmd)) continue;
     auto best = kNearestFirst.end();
     std::string nearest_device;
     for (const ExaminedDevice& device : examination.devices) {

@@ -116,6 +116,12 @@ std::optional<std::filesystem::path> place_of(const std::filesystem::path& link)
 
 }  // namespace
 
+bool is_pci_gpu(const std::filesystem::path& pci, std::string_view maker) {
+  const std::string kind = read_line(pci / "class").value_or("");
+  return read_line(pci / "vendor") == maker &&
+         (kind.starts_with("0x0300") || kind.starts_with("0x0302") || kind.starts_with("0x1200"));
+}
+
 std::string_view pcie_path(std::string_view gpu, std::string_view device,
                            const std::filesystem::path& sysfs) {
   const std::filesystem::path of_gpu = sysfs / "bus/pci/devices" / gpu,

@@ -39,6 +39,12 @@ std::optional<double> link_rate_gbps(const LinkRateFacts& facts);
 
 // What lies between two PCI devices of this machine.
 
+/// Makers of GPUs whose memory can be measured, as PCI numbers them.
+inline constexpr std::string_view kNvidia = "0x10de", kAmd = "0x1002";
+
+/// Is a device (/sys/bus/pci/devices/ID) a GPU of that maker, for display, 3D or processing?
+bool is_pci_gpu(const std::filesystem::path& pci, std::string_view maker);
+
 /// @param gpu     its bus ID: "0000:17:00.0"
 /// @param device  a verbs device
 /// @param sysfs   the kernel's

@@ -74,6 +74,8 @@ class Faults(Check):
         self.assert_well("--device", "all", wire=both + "3.6G")
         done = self.assert_degraded("siblings", r"write: (1\.9|2\.)\d* Gb/s, its siblings have 3\.\d+ Gb/s", "--device", "all", wire=both + "2G")
         self.assertRegex(done.stdout, r"(?m)^soft0 +well$")
+        self.assertRegex(done.stdout, r"(?m)^all devices +well$")
+        self.assertRegex(" ".join(done.stdout.split()), r"write together: [\d.]+ Gb/s, \d+ % of what the devices write one after the other: soft0 3\.\d+ Gb/s, soft1 ")
         self.assertRegex(done.stdout, r"(?m)^soft1 +degraded: ")
         self.assertIn("not judged: soft0, soft1 by what line and slot allow, because messages pass no link", " ".join(done.stdout.split()))
 

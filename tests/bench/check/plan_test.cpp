@@ -38,13 +38,24 @@ TEST(CheckPlan, GivesOneDeviceHalfOfTheMinute) {
 }
 
 TEST(CheckPlan, MeasuresEachTestForHalfASecondOrLeavesItOut) {
-  EXPECT_EQ(plan_check(pairs(8), {}).cases.size(), 48U);
+  EXPECT_EQ(plan_check(pairs(8), {}).cases.size(), 49U);
   const CheckPlan many = plan_check(pairs(16), {});
-  EXPECT_EQ(many.cases.size(), 48U);
+  EXPECT_EQ(many.cases.size(), 49U);
   EXPECT_THAT(many.left_out, ElementsAre("write_lat", "send_lat", "read both ways"));
   for (const CheckCase& one : many.cases)
     EXPECT_GE(one.planned.test_case.duration_ns, static_cast<std::uint64_t>(kLeastTest_s * 1e9));
   EXPECT_LE(seconds_of(many), kCheckTime_s / 2);
+}
+
+TEST(CheckPlan, MeasuresSeveralDevicesTogetherWhereThereIsTime) {
+  const CheckPlan plan = plan_check(pairs(2), {});
+  const CheckCase& last = plan.cases.back();
+  EXPECT_EQ(last.pair, 2U);
+  EXPECT_EQ(last.test->label, "write together");
+  EXPECT_EQ(last.planned.test_case.initiator.device, "mlx5_0+mlx5_1");
+  EXPECT_THAT(plan.left_out, IsEmpty());
+  EXPECT_THAT(plan_check(pairs(2), {.time_s = kBriefTime_s, .tests = kBriefTests}).left_out,
+              testing::Contains("write together"));
 }
 
 TEST(CheckPlan, OfAPrologueKeepsWithinItsTime) {
@@ -70,8 +81,8 @@ TEST(CheckPlan, HasATestFromTheGpuWhereOneIsNear) {
   std::vector<CheckedEnds> two = pairs(2);
   two[1].gpu = "cuda:0000:17:00.0";
   const CheckPlan plan = plan_check(two, {});
-  EXPECT_EQ(plan.cases.size(), 13U);
-  EXPECT_EQ(plan.cases.back().planned.test_case.initiator.memory, "cuda:0000:17:00.0");
+  EXPECT_EQ(plan.cases.size(), 14U);
+  EXPECT_EQ(plan.cases[12].planned.test_case.initiator.memory, "cuda:0000:17:00.0");
 }
 
 TEST(NearGpu, IsBehindTheSwitchOrElseTheHostBridgeOfTheDevice) {
