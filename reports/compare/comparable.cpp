@@ -102,6 +102,16 @@ Replicate replicate_of_part(const Row& row, const std::string& where, const Load
   return replicate;
 }
 
+/// What one of several devices moved as a row of its own.
+Replicate replicate_of_device(const Row& row, const std::string& where, const DeviceData& device) {
+  Row of_device;
+  of_device.repetition = row.repetition;
+  of_device.extra = row.extra;
+  of_device.bandwidth = {
+      .messages = device.messages, .bytes = device.bytes, .window_ns = device.window_ns};
+  return replicate_of(of_device, where);
+}
+
 /// Takes in rows one after the other.
 class Collector {
  public:
@@ -130,7 +140,8 @@ class Collector {
       test_case.load = row.load.has_value();
       test_case.sweep = row.sweep.has_value();
       test_case.replicates.push_back(std::move(replicate));
-      if (row.load) add_parts(row, where, test_case);
+      if ((row.load && !row.load->mix.empty()) || !row.per_device.empty())
+        add_parts(row, where, whole_of(row, where, test_case));
     }
   }
 
@@ -155,24 +166,44 @@ class Collector {
     return *defaults_;
   }
 
-  /// Each part of a mix is judged as a case of its own.
-  void add_parts(const Row& row, const std::string& where, const ComparableCase& whole) {
-    const std::string name = whole.name;
+  /// A case that has parts, while they are added.
+  struct Whole {
+    std::string name;
+    Json axes;
+    std::optional<std::size_t> side;
+    std::size_t index;  ///< of the case on that side
+  };
+  Whole whole_of(const Row& row, const std::string& where, const ComparableCase& test_case) const {
     const auto side = side_of(row, where);
-    const std::size_t index =
-        static_cast<std::size_t>(&whole - file_.sides[side.value_or(0)].data());
-    for (const LoadPart& part : row.load->mix) {
-      Json axes = row.case_object;
-      axes["part"] = fmt::format("{}:{}", part.operation, part.size_bytes);  // "read:4096"
-      axes.erase("test");
-      ComparableCase one{.name = fmt::format("{}/part:{}", name, text_at(axes, "part")),
-                         .axes = std::move(axes),
-                         .part = true,
-                         .whole = index,
-                         .load = true,
-                         .definition = "response [ns]"};
-      known_part(std::move(one), side).replicates.push_back(replicate_of_part(row, where, part));
-    }
+    return {test_case.name, row.case_object, side,
+            static_cast<std::size_t>(&test_case - file_.sides[side.value_or(0)].data())};
+  }
+
+  void add_parts(const Row& row, const std::string& where, const Whole& whole) {
+    if (row.load)
+      for (const LoadPart& part : row.load->mix)
+        add_part(whole, fmt::format("{}:{}", part.operation, part.size_bytes),  // "read:4096"
+                 replicate_of_part(row, where, part), "response [ns]");
+    for (const DeviceData& device : row.per_device)
+      add_part(whole, "device:" + device.device, replicate_of_device(row, where, device), "");
+  }
+
+  /// A part of a mix, and one of several devices, is judged as a case of its own.
+  /// @param definition  of its latencies; empty: it is a bandwidth
+  void add_part(const Whole& whole, const std::string& part, Replicate replicate,
+                const char* definition) {
+    Json axes = whole.axes;
+    axes["part"] = part;
+    axes.erase("test");
+    const bool load = *definition != '\0';
+    ComparableCase one{.name = fmt::format("{}/part:{}", whole.name, part),
+                       .axes = std::move(axes),
+                       .part = true,
+                       .whole = whole.index,
+                       .bandwidth = !load,
+                       .load = load,
+                       .definition = definition};
+    known_part(std::move(one), whole.side).replicates.push_back(std::move(replicate));
   }
 
   ComparableCase& known_part(ComparableCase one, std::optional<std::size_t> side) {

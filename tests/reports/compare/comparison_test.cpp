@@ -1086,6 +1086,23 @@ TEST(Comparable, HasEachPartOfAMixAsACaseOfItsOwn) {
   }
 }
 
+TEST(Comparable, HasEachOfSeveralDevicesAsACaseOfItsOwn) {
+  const ScratchDirectory scratch;
+  const std::string path = scratch.path("r.json");
+  const Row row = per_device_row();
+  { ResultWriter(path, sample_context()).append(row); }
+  const std::vector<ComparableCase> cases = read_comparable(path).sides[0];
+  ASSERT_EQ(cases.size(), 1 + row.per_device.size());
+  for (std::size_t i = 1; i < cases.size(); ++i) {
+    const DeviceData& device = row.per_device[i - 1];
+    EXPECT_EQ(cases[i].name, row.name + "/part:device:" + device.device);
+    EXPECT_TRUE(cases[i].part && cases[i].bandwidth);
+    EXPECT_DOUBLE_EQ(
+        cases[i].values(Metric::gbps)->front(),
+        8.0 * static_cast<double>(device.bytes) / static_cast<double>(device.window_ns));
+  }
+}
+
 TEST(Comparison, JudgesEachPartOfAMixByItself) {
   Comparable base = read_mix();
   base.runs = 8;
