@@ -54,7 +54,7 @@ struct ComparableCase {
   nlohmann::json axes = {};  ///< the `case` object without the test, in the order of its keys
   bool half = false;         ///< what is told are half round trips
   bool part = false;  ///< of a mix: the requests of one operation and size; of several devices one
-  std::size_t whole = 0;     ///< of a part in `ab`: the index of the case that it is a part of
+  std::size_t whole = 0;  ///< of a part in `ab`: the index of the case that it is a part of
   bool bandwidth = false;
   bool load = false;       ///< an open loop: its latencies are responses
   bool sweep = false;      ///< of many rates: where latency over load bends

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "reports/figures/retransmit_stalls.h"
+
 #include <gtest/gtest.h>
 
 #include <initializer_list>
@@ -6,7 +8,6 @@
 #include <utility>
 
 #include "core/instrument/histogram.h"
-#include "reports/figures/retransmit_stalls.h"
 #include "tests/reports/samples.h"
 
 namespace rdmameter {
