@@ -60,7 +60,7 @@ def main(write_samples):
 
     # The worked example.
     value, index, low, high, reported = map(int, re.search(
-        r"For example (\d+) ns .*?= (\d+)\. That bucket holds the\s+values (\d+) to (\d+), .*?reported as (\d+)\.",
+        r"For example (\d+) ns .*?= (\d+)\. That bucket holds the\s+values (\d+) to (\d+)\. .*?reported as (\d+)\.",
         text, re.DOTALL).groups())
     assert (index_of(value), lowest(index), lowest(index + 1) - 1) == (index, low, high)
     assert percentile([(index, 1)], 500) == reported
