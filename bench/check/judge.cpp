@@ -112,8 +112,13 @@ void CheckJudge::judge_devices() {
   }
 }
 
+/// All devices together, which are measured last, fail with each of them.
 void CheckJudge::judge_failure(const CheckReading& reading) {
-  if (reading.row->status == Row::Status::error)
+  const bool follows = subjects_[reading.subject].together &&
+                       std::ranges::any_of(findings_, [](const CheckFinding& finding) {
+                         return finding.reason == CheckReason::failed;
+                       });
+  if (reading.row->status == Row::Status::error && !follows)
     find(reading.subject, CheckReason::failed, reading.label,
          fmt::format("{} failed: {}", reading.label, reading.row->message));
 }

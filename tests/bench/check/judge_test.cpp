@@ -285,6 +285,19 @@ TEST(CheckJudge, ATestThatFailsHasItsError) {
   EXPECT_EQ(cluster.judged().front().text, "write_lat failed: RETRY_EXC_ERR");
 }
 
+TEST(CheckJudge, AllTogetherFailForTheDeviceThatFailsOrByThemselves) {
+  Cluster cluster(3);
+  cluster.subject(2).together = true;
+  for (const std::size_t first : {1U, 2U}) {
+    cluster.measure([first](std::size_t subject, Row& row) {
+      if (subject < first) return;
+      row.status = Row::Status::error;
+      row.message = "no such device";
+    });
+    EXPECT_THAT(cluster.reasons(), ElementsAre(first == 1 ? "mlx5_1 failed" : "mlx5_2 failed"));
+  }
+}
+
 TEST(CheckJudge, SaysWhatItCannotJudge) {
   Cluster cluster(2);
   EXPECT_THAT(cluster.unjudged(), IsEmpty());
