@@ -135,8 +135,9 @@ std::uint64_t most_within(std::uint64_t budget_bytes, std::uint64_t max, const C
   const auto fits = [&](std::uint64_t active) {
     const TestCase& test_case =
         connection_case(kind, opcode, active, true, settings).planned.test_case;
-    return std::max(case_memory_bytes(test_case, Role::initiator),
-                    case_memory_bytes(test_case, Role::responder)) <= budget_bytes;
+    return std::max(case_memory_bytes(DeviceCase::usual(test_case, Role::initiator)),
+                    case_memory_bytes(DeviceCase::usual(test_case, Role::responder))) <=
+           budget_bytes;
   };
   if (fits(max)) return max;
   std::uint64_t most = 0;

@@ -33,8 +33,8 @@ struct PlanTotals {
 
 void PlanTotals::add(const TestCase& test_case) {
   ++cases;
-  const std::uint64_t initiator = case_memory_bytes(test_case, Role::initiator);
-  const std::uint64_t responder = case_memory_bytes(test_case, Role::responder);
+  const std::uint64_t initiator = case_memory_bytes(DeviceCase::usual(test_case, Role::initiator));
+  const std::uint64_t responder = case_memory_bytes(DeviceCase::usual(test_case, Role::responder));
   if (std::max(initiator, responder) > kMaxBytesPerCase) {
     ++too_large;
     return;

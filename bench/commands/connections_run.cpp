@@ -41,8 +41,8 @@ class CurveRows final : public RunListener {
         {"kind", about.kind},
         {"opcode", about.opcode},
         {"active", about.active},
-        {"memory_bytes", case_memory_bytes(test_case, Role::initiator)},
-        {"peer_memory_bytes", case_memory_bytes(test_case, Role::responder)}};
+        {"memory_bytes", case_memory_bytes(DeviceCase::usual(test_case, Role::initiator))},
+        {"peer_memory_bytes", case_memory_bytes(DeviceCase::usual(test_case, Role::responder))}};
     output_.row(marked);
     rows_.push_back(std::move(marked));
   }

@@ -11,4 +11,8 @@ enum class Role : std::uint8_t {
   responder = 2,  ///< the other end
 };
 
+constexpr Role other_end(Role role) {
+  return role == Role::initiator ? Role::responder : Role::initiator;
+}
+
 }  // namespace rdmameter

@@ -20,17 +20,12 @@ namespace {
 
 constexpr int kConnectBacklog = 16;
 
-bool goes_by_cm(const TestCase& test_case) {
-  return test_case.by_cm() || test_case.verb != Verb::connect;
-}
-
 }  // namespace
 
-ConnectEndpoint::ConnectEndpoint(OpenDevice& device, const TestCase& test_case, Role role,
-                                 CmWatch watch)
+ConnectEndpoint::ConnectEndpoint(OpenDevice& device, const DeviceCase& test_case, CmWatch watch)
     : device_(device),
       case_(test_case),
-      role_(role),
+      role_(test_case.role()),
       where_(device.port.where()),
       path_(path_to_itself(device)),
       pkey_(choose_pkey(*device.context, device.port, case_.path)),
@@ -38,13 +33,11 @@ ConnectEndpoint::ConnectEndpoint(OpenDevice& device, const TestCase& test_case, 
                         where_)),
       cq_(check_pointer([&] { return ibv_create_cq(device.context.get(), 1, nullptr, nullptr, 0); },
                         "ibv_create_cq", where_)) {
-  TestCase as_connected = case_;  // rdma_cm's steps are by it
-  if (goes_by_cm(case_)) as_connected.connect = Connect::cm;
-  require_iwarp_has(device, as_connected);
+  require_iwarp_has(device, case_);
   require_objects(case_, "QPs", device.limits.max_qp, where_);
   require_depths(case_, device.limits, where_);
   info_ = endpoint_info_of(device);
-  if (!goes_by_cm(case_)) return;
+  if (!case_.by_cm()) return;
   info_.qkey = kCmQkey;
   cm_endpoint_ = {.transport = case_.transport,
                   .address = cm_address_of(info_.gid, info_.link_layer, cm_terms(0), where_),

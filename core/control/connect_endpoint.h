@@ -10,8 +10,7 @@
 #include <vector>
 
 #include "core/engine/endpoint.h"
-#include "core/engine/introduction.h"
-#include "core/test_case/test_case.h"
+#include "core/engine/settle.h"
 #include "core/verbs/cm/connection.h"
 
 namespace rdmameter {
@@ -21,7 +20,7 @@ class ConnectEndpoint {
   /// @param watch  what ends a wait for rdma_cm
   /// @throws Unsupported  the device has not so many QPs, or the GID is nothing that rdma_cm takes
   /// @throws VerbsError
-  ConnectEndpoint(OpenDevice& device, const TestCase& test_case, Role role, CmWatch watch);
+  ConnectEndpoint(OpenDevice& device, const DeviceCase& test_case, CmWatch watch);
   ConnectEndpoint(ConnectEndpoint&&) = delete;
 
   /// This end's introduction: its port, and where its rdma_cm listens (the responder's).

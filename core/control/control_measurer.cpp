@@ -10,7 +10,6 @@
 #include "core/engine/loop/step.h"
 #include "core/engine/open_devices.h"
 #include "core/verbs/check.h"
-#include "core/verbs/environment.h"
 
 namespace rdmameter {
 namespace {
@@ -80,24 +79,21 @@ class ControlMeasurer final : public Measurer {
                     if (interrupt_.requested()) throw Interrupted("interrupted");
                   }}) {
     const EndSettings& end = choice_.settled(first.initiator, first.transport);
-    const OpenDevice& device = devices_.get(end.device, end.port_num, end.gid_index);
-    const DeviceInUse in_use{*device.context, device.port, device.gid};
-    environment_ = environment_json(clock_, &in_use);
+    environment_ = environment_with(clock_, &devices_.get(end.device, end.port_num, end.gid_index));
   }
 
-  Outcome measure(const TestCase& test_case) override {
-    if (const std::string why = why_impossible(test_case); !why.empty()) throw Unsupported(why);
-    require_memory(test_case, Role::initiator);
-    const EndSettings& end = choice_.settled(test_case.initiator, test_case.transport);
+  Outcome measure(const TestCase& asked) override {
+    if (const std::string why = why_impossible(asked); !why.empty()) throw Unsupported(why);
+    require_memory(DeviceCase::usual(asked, Role::initiator));
+    const EndSettings& end = choice_.settled(asked.initiator, asked.transport);
     OpenDevice& device = devices_.get_anew(end.device, end.port_num, end.gid_index);
-    const Placement placement =
-        choose_placement(wish_of(test_case, Role::initiator, device.port.device, false), claims_);
-    const std::unique_ptr<ControlCall> verb = make_near(device, test_case, placement);
-    Outcome outcome = time_control(*verb, test_case, placement, clock_, interrupt_, on_interval_);
-    outcome.effective.initiator.device = device.port.device;
-    outcome.effective.initiator.port_num = device.port.number;
-    outcome.effective.initiator.gid_index = device.gid.index;
-    return outcome;
+    const DeviceCase test_case{asked, device, Role::initiator};
+    const Placement placement = place_end(test_case, Role::initiator, false, {}, claims_);
+    const std::unique_ptr<ControlCall> verb = [&] {
+      const Pinned pinned = pinned_to_make(placement, "--core");
+      return make_control_call(device, test_case);
+    }();
+    return time_control(*verb, test_case, placement, clock_, interrupt_, on_interval_);
   }
 
   bool usable() const override { return true; }
@@ -105,12 +101,6 @@ class ControlMeasurer final : public Measurer {
   nlohmann::ordered_json responder_environment() const override { return nullptr; }
 
  private:
-  static std::unique_ptr<ControlCall> make_near(OpenDevice& device, const TestCase& test_case,
-                                                const Placement& placement) {
-    const Pinned pinned = pinned_to_make(placement, "--core");
-    return make_control_call(device, test_case);
-  }
-
   const ClockChoice clock_;
   const StopFlag& interrupt_;
   const IntervalListener on_interval_;
@@ -122,14 +112,14 @@ class ControlMeasurer final : public Measurer {
 
 }  // namespace
 
-Outcome time_control(ControlCall& verb, const TestCase& test_case, const Placement& placement,
+Outcome time_control(ControlCall& verb, const SettledCase& test_case, const Placement& placement,
                      const ClockChoice& clock, const StopFlag& interrupt,
                      const IntervalListener& on_interval) {
   std::unique_ptr<Histogram> samples;
   {
     const Pinned pinned{placement.first(), "--core"};
     samples = std::make_unique<Histogram>();
-    for (std::uint64_t i = 0; i < test_case.objects; ++i) {
+    for (std::uint64_t i = 0; i < test_case->objects; ++i) {
       if (interrupt.requested()) throw Interrupted("interrupted");
       verb.hold();
     }
@@ -146,7 +136,6 @@ Outcome time_control(ControlCall& verb, const TestCase& test_case, const Placeme
   outcome.elapsed_ns = tally.elapsed_ns;
   outcome.cpu_ns = tally.cpu_ns;
   outcome.effective = test_case;
-  outcome.effective.registration.relaxed_ordering = test_case.relaxes_ordering() ? 1 : 0;
   outcome.interrupted = interrupt.requested();
   outcome.extra["placement"] = {
       {"initiator", placement_json(placement_data(placement, place_now()))},

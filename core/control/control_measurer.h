@@ -12,6 +12,7 @@
 #include "core/engine/loop/loop_state.h"
 #include "core/engine/measurer.h"
 #include "core/engine/placement/placement.h"
+#include "core/engine/settle.h"
 #include "core/instrument/clock.h"
 #include "core/instrument/histogram.h"
 #include "core/verbs/memory/memory_file.h"
@@ -48,10 +49,9 @@ std::unique_ptr<Measurer> make_control_measurer(const TestCase& first, const Clo
                                                 const IntervalListener& on_interval = {},
                                                 ChoiceListener on_choice = {});
 
-/// Holds the case's objects, then times its calls, on the CPU that the placement names. The
-/// outcome's devices are the caller's to name.
+/// Holds the case's objects, then times its calls, on the CPU that the placement names.
 /// @throws VerbsError, Unsupported, MeasurementError, Interrupted
-Outcome time_control(ControlCall& verb, const TestCase& test_case, const Placement& placement,
+Outcome time_control(ControlCall& verb, const SettledCase& test_case, const Placement& placement,
                      const ClockChoice& clock, const StopFlag& interrupt,
                      const IntervalListener& on_interval = {});
 

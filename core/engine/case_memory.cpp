@@ -16,7 +16,6 @@
 #include "core/engine/loop/table.h"
 #include "core/engine/work.h"
 #include "core/test_case/peak_times.h"
-#include "core/verbs/device.h"
 #include "core/verbs/memory/memory.h"
 
 namespace rdmameter {
@@ -24,8 +23,7 @@ namespace {
 
 constexpr std::uint64_t kQueueEntryBytes = 64;     ///< the least WQE or CQE of any provider
 constexpr std::uint64_t kUsualInlineBytes = 1024;  ///< what `max` finds on today's devices
-constexpr std::uint32_t kUsualMaxSge = 32;
-constexpr std::uint64_t kQpBytes = 4096;  ///< the QP itself, here and in the kernel
+constexpr std::uint64_t kQpBytes = 4096;           ///< the QP itself, here and in the kernel
 
 std::uint64_t send_bytes(const TestCase& test_case, Role role, std::uint64_t depth) {
   const std::uint64_t wanted = test_case.wanted_inline();
@@ -81,10 +79,9 @@ std::uint64_t receive_bytes(const TestCase& test_case, std::uint64_t depth) {
 }
 
 /// Of one thread's QPs, in one direction.
-std::uint64_t thread_bytes(const TestCase& asked, Role role) {
-  DeviceLimits usual;
-  usual.max_sge = usual.max_srq_sge = kUsualMaxSge;
-  const TestCase test_case = with_known_sges(at_end(asked, role), usual);
+std::uint64_t thread_bytes(const DeviceCase& settled) {
+  const TestCase& test_case = settled;
+  const Role role = settled.role();
   const Layout layout = layout_of(test_case, role);
   const QueueDepths depths = queue_depths_of(test_case, role);
   // A thread's buffers are one mapping, of whole pages: a byte of huge1g takes a GiB.
@@ -116,27 +113,26 @@ std::uint64_t thread_bytes(const TestCase& asked, Role role) {
 
 }  // namespace
 
-std::uint64_t case_memory_bytes(const TestCase& asked, Role role) {
-  if (asked.over_tcp()) {
-    const Layout layout = layout_of(asked, role);
+std::uint64_t case_memory_bytes(const DeviceCase& test_case) {
+  const Role role = test_case.role();
+  if (test_case->over_tcp()) {
+    const Layout layout = layout_of(test_case, role);
     return layout.source.total_bytes() + layout.target.total_bytes();
   }
-  if (asked.control())
-    return role == Role::initiator || asked.needs_responder() ? control_bytes(asked) : 0;
-  const std::uint64_t one_way = thread_bytes(asked, role);
-  const Role other = role == Role::initiator ? Role::responder : Role::initiator;
-  return asked.devices() * asked.threads *
-         (one_way + (asked.bidirectional ? thread_bytes(backward_of(asked), other) : 0));
+  if (test_case->control())
+    return role == Role::initiator || test_case->needs_responder() ? control_bytes(test_case) : 0;
+  const std::uint64_t back = test_case->bidirectional ? thread_bytes(test_case.backward()) : 0;
+  return test_case->devices() * test_case->threads * (thread_bytes(test_case) + back);
 }
 
-void require_memory(const TestCase& test_case, Role role) {
-  const std::uint64_t bytes = case_memory_bytes(test_case, role);
+void require_memory(const DeviceCase& test_case) {
+  const std::uint64_t bytes = case_memory_bytes(test_case);
   if (bytes <= kMaxBytesPerCase) return;
   throw Unsupported(fmt::format(
       "buffers and queues of {:.1f} GiB, more than the {} GiB that one end of a case may take: use "
       "a smaller --size, {}--depth or --rx-depth{}",
       static_cast<double>(bytes) / (1ULL << 30), kMaxBytesPerCase >> 30,
-      test_case.control() ? "" : "--qps, ", test_case.control() ? ", or fewer --objects" : ""));
+      test_case->control() ? "" : "--qps, ", test_case->control() ? ", or fewer --objects" : ""));
 }
 
 }  // namespace rdmameter

@@ -4,8 +4,7 @@
 
 #include <cstdint>
 
-#include "core/base/role.h"
-#include "core/test_case/test_case.h"
+#include "core/engine/settle.h"
 
 namespace rdmameter {
 
@@ -15,9 +14,9 @@ inline constexpr std::uint64_t kMaxBytesPerCase = 16ULL << 30;
 /// Buffers as they are, WRs as they are, and the device's queues as they usually are: providers
 /// round up in ways of their own, so this is a limit's measure and no promise.
 /// @param test_case  one that why_impossible() lets through
-std::uint64_t case_memory_bytes(const TestCase& test_case, Role role);
+std::uint64_t case_memory_bytes(const DeviceCase& test_case);
 
 /// @throws Unsupported  the case takes more than kMaxBytesPerCase at this end
-void require_memory(const TestCase& test_case, Role role);
+void require_memory(const DeviceCase& test_case);
 
 }  // namespace rdmameter

@@ -28,8 +28,7 @@ std::uint32_t granted_together(const TestCase& test_case) {
 }
 
 /// @return how many receives may be taken and not granted again, whatever the case sends
-std::uint64_t taken_at_once(const TestCase& test_case, bool credited) {
-  const std::uint64_t list = test_case.queues.recv_post_list;
+std::uint64_t taken_at_once(std::uint64_t list, bool credited) {
   return credited ? list - 1 : list;  // an answer goes before its receive is posted again
 }
 
@@ -41,38 +40,36 @@ bool needs_credits(const TestCase& test_case, bool iwarp) {
           test_case.pattern == Pattern::completion_latency);
 }
 
-TestCase with_receives_for_iwarp(TestCase test_case, bool iwarp) {
-  if (!iwarp || !test_case.takes_receive() || test_case.control() || test_case.topology())
-    return test_case;
-  QueueSettings& queues = test_case.queues;
-  const bool credited = needs_credits(test_case, iwarp);
+std::uint64_t receive_list_for_iwarp(const TestCase& test_case) {
+  const QueueSettings& queues = test_case.queues;
+  std::uint64_t list = queues.recv_post_list;
+  if (!test_case.takes_receive() || test_case.control()) return list;
+  const bool credited = needs_credits(test_case, true);
   if (credited && test_case.shares_qps())
     refuse("sends of several threads over one QP", "use --sharers 1, or RDMA WRITEs");
   if (credited && test_case.watched())
     refuse("--blame of a completion latency of sends", "use it with another test");
   const std::uint64_t at_once = credited ? queues.post_list : 1;
-  if (queues.recv_post_list == kAuto) {
+  if (list == kAuto) {
     const auto depth = static_cast<std::uint32_t>(queues.rx_depth);
     const std::uint64_t beside = depth - std::min<std::uint64_t>(depth, at_once);
     const auto longest =
         static_cast<std::uint32_t>(std::min<std::uint64_t>(depth / 3, beside + (credited ? 1 : 0)));
-    queues.recv_post_list = test_case.shared_receives()
-                                ? 1  // whose receives come back in no order
-                                : receive_list_length(depth, std::max(longest, 1U));
+    list = test_case.shared_receives() ? 1  // whose receives come back in no order
+                                       : receive_list_length(depth, std::max(longest, 1U));
   }
-  if (test_case.shared_receives() && queues.recv_post_list != 1)
-    refuse(fmt::format("--recv-post-list {} of an SRQ", queues.recv_post_list),
-           "use --recv-post-list 1");
-  const std::uint64_t need = at_once + taken_at_once(test_case, credited);
-  const std::uint64_t list = queues.recv_post_list;
+  if (test_case.shared_receives() && list != 1)
+    refuse(fmt::format("--recv-post-list {} of an SRQ", list), "use --recv-post-list 1");
+  const std::uint64_t need = at_once + taken_at_once(list, credited);
   if (need > queues.rx_depth)
     refuse(fmt::format("{} receives in lists of {}", queues.rx_depth, list),
            fmt::format("use --rx-depth {} or more", (need + list - 1) / list * list));
-  return test_case;
+  return list;
 }
 
 std::uint32_t most_unanswered(const TestCase& test_case) {
-  return static_cast<std::uint32_t>(test_case.queues.rx_depth - taken_at_once(test_case, false));
+  return static_cast<std::uint32_t>(test_case.queues.rx_depth -
+                                    taken_at_once(test_case.queues.recv_post_list, false));
 }
 
 Credits::Credits(ibv_pd& pd, const TestCase& test_case, int peer_access, const std::string& where) {

@@ -23,10 +23,10 @@ namespace rdmameter {
 /// @param iwarp  it is measured on an iWARP device
 bool needs_credits(const TestCase& test_case, bool iwarp);
 
-/// The case as iWARP can carry it: its receives in lists so short that there are always some
-/// posted. Any other comes back as it was.
+/// WRs per receive list of a case over iWARP: so few that there are always some posted, where they
+/// were not specified.
 /// @throws Unsupported  its messages might find no receive
-TestCase with_receives_for_iwarp(TestCase test_case, bool iwarp);
+std::uint64_t receive_list_for_iwarp(const TestCase& test_case);
 
 /// Most requests of a QP without an answer, so that each finds a receive: of an open loop on iWARP.
 std::uint32_t most_unanswered(const TestCase& test_case);
@@ -34,7 +34,7 @@ std::uint32_t most_unanswered(const TestCase& test_case);
 /// The words of an endpoint's credits, which the peer writes and which it writes to the peer.
 class Credits {
  public:
-  /// @param test_case    as with_receives_for_iwarp() returned it
+  /// @param test_case    with its lists of receives known
   /// @param peer_access  IBV_ACCESS_REMOTE_WRITE where it gets credits, else 0
   /// @throws VerbsError
   Credits(ibv_pd& pd, const TestCase& test_case, int peer_access, const std::string& where);

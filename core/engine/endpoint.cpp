@@ -70,15 +70,17 @@ bool posts_reads(const TestCase& test_case) {
                              [](const MixPart& part) { return part.opcode == Opcode::rdma_read; });
 }
 
-/// Its numbers of SGEs and signals known. @throws Unsupported  the device cannot do it
-TestCase checked_case(const OpenDevice& device, const TestCase& asked, Role role) {
-  require_iwarp_has(device, asked);
+/// @return  the case. @throws Unsupported  the device cannot do it
+const DeviceCase& checked_case(const OpenDevice& device, const DeviceCase& settled) {
+  const TestCase& test_case = settled;
+  const Role role = settled.role();
+  require_iwarp_has(device, test_case);
   const DeviceLimits& limits = device.limits;
   const std::string where = device.port.where();
-  if (asked.by_value() && !limits.atomic_write)
+  if (test_case.by_value() && !limits.atomic_write)
     throw Unsupported(fmt::format("{} has no atomic write", where));
-  if (asked.flushes() && !limits.flush) throw Unsupported(fmt::format("{} has no FLUSH", where));
-  const TestCase test_case = with_known_signals(with_known_sges(asked, limits), limits, where);
+  if (test_case.flushes() && !limits.flush)
+    throw Unsupported(fmt::format("{} has no FLUSH", where));
   const auto hold = [&](std::string_view what, std::uint64_t wanted, std::uint64_t max,
                         std::string_view remedy) {
     if (wanted <= max) return;
@@ -125,8 +127,8 @@ TestCase checked_case(const OpenDevice& device, const TestCase& asked, Role role
   if (has_atomics(test_case) && limits.atomic_cap == IBV_ATOMIC_NONE)
     throw Unsupported(fmt::format("{} has no atomic operations", where));
   require_paging(limits, test_case, memory_uses(test_case, role), where);
-  require_memory(test_case, role);
-  return test_case;
+  require_memory(settled);
+  return settled;
 }
 
 bool pieces_are_miscounted(const OpenDevice& device, const TestCase& test_case) {
@@ -153,22 +155,22 @@ void require_counted_pieces(const OpenDevice& device, const TestCase& test_case,
 
 }  // namespace
 
-Endpoint::Endpoint(OpenDevice& device, const TestCase& test_case, Role role)
+Endpoint::Endpoint(OpenDevice& device, const DeviceCase& test_case)
     : device_(device),
-      case_(checked_case(device, test_case, role)),
-      role_(role),
-      layout_(layout_of(case_, role)),
-      depths_(queue_depths_of(case_, role)),
+      case_(checked_case(device, test_case)),
+      role_(test_case.role()),
+      layout_(layout_of(case_, role_)),
+      depths_(queue_depths_of(case_, role_)),
       where_(device.port.where()),
       qkey_(case_.by_cm() || case_.multicast() ? kCmQkey : kQkey),
       pkey_(choose_pkey(*device.context, device.port, case_.path)),
       info_(endpoint_info_of(device)),
       memory_(*device.context, device.limits.max_dm_size_bytes,
               layout_.source.total_bytes() + layout_.target.total_bytes(), device.numa_node,
-              case_.end(role).memory, where_, device.memory, case_.registration.gpu),
+              case_.end(role_).memory, where_, device.memory, case_.registration.gpu),
       // One for each endpoint, since one thread alone uses an endpoint's queues.
       domain_(*device.context,
-              case_.shares_qps() && role == Role::initiator ? 0 : case_.queues.thread_domain,
+              case_.shares_qps() && role_ == Role::initiator ? 0 : case_.queues.thread_domain,
               where_) {
   register_memory();
   make_credits();

@@ -18,7 +18,7 @@
 #include "core/engine/device/protection_domain.h"
 #include "core/engine/endpoint_view.h"
 #include "core/engine/layout/layout.h"
-#include "core/test_case/test_case.h"
+#include "core/engine/settle.h"
 #include "core/verbs/cm/connector.h"
 #include "core/verbs/device.h"
 #include "core/verbs/handles.h"
@@ -30,12 +30,6 @@ namespace rdmameter {
 
 /// ibv_qp_attr holds no more reads under way.
 inline constexpr std::uint32_t kMostReads = 255;
-
-/// The settings that both ends have agreed on.
-struct Agreed {
-  std::uint32_t mtu_bytes = 0;
-  std::uint32_t outstanding_reads = 1;  ///< per QP, from the initiator to the responder
-};
 
 /// The peer as the reader knows it.
 struct PeerNoun {
@@ -72,7 +66,7 @@ class Endpoint {
   /// can be posted.
   /// @throws Unsupported  the device cannot: so much inline, so deep a queue, so large a message...
   /// @throws VerbsError   it should, but a verb failed
-  Endpoint(OpenDevice& device, const TestCase& test_case, Role role);
+  Endpoint(OpenDevice& device, const DeviceCase& test_case);
   Endpoint(Endpoint&&) = delete;  // posted WRs point into it, and members must go in their order
 
   const EndpointInfo& info() const { return info_; }
@@ -158,8 +152,8 @@ class Endpoint {
   void make_ah(ibv_ah_attr attributes, const std::string& towards);
 
   OpenDevice& device_;
-  TestCase case_;
-  Role role_;
+  const TestCase case_;
+  const Role role_;
   Layout layout_;
   QueueDepths depths_;
   std::string where_;

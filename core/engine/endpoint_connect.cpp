@@ -78,7 +78,9 @@ QpPath Endpoint::path_to(const EndpointInfo& peer, const Agreed& agreed) const {
 
 Agreed Endpoint::negotiate(const EndpointInfo& peer) {
   if (const auto pair = choose_gid_pair(info_.gids, peer.gids)) info_.gid = pair->mine;
-  Agreed agreed{.mtu_bytes = agreed_mtu(case_, info_, peer, where_)};
+  Agreed agreed{.mtu_bytes = agreed_mtu(case_, info_, peer, where_),
+                .inline_bytes = view_.inline_bytes,
+                .pkey_index = pkey_.index};
   const std::uint32_t reads = role_ == Role::initiator ? std::min(info_.reads_out, peer.reads_in)
                                                        : std::min(peer.reads_out, info_.reads_in);
   agreed.outstanding_reads = std::clamp<std::uint32_t>(reads, 1, kMostReads);

@@ -21,15 +21,14 @@ constexpr std::uint64_t kEndless = 1ULL << 62;
 
 }  // namespace
 
-EndpointRunner::EndpointRunner(const TestCase& test_case, Role role, std::uint64_t seed)
-    : case_(test_case),
-      role_(role),
+EndpointRunner::EndpointRunner(const DeviceCase& test_case, std::uint64_t seed)
+    : settled_(test_case),
       seed_(seed),
       latency_(std::make_unique<Histogram>()),
       scratch_(std::make_unique<Histogram>()) {
   tally_.latency = latency_.get();
   tally_.scratch = scratch_.get();
-  if (role == Role::initiator) over_time_ = make_latency_series(test_case);
+  if (role_ == Role::initiator) over_time_ = make_latency_series(case_);
   tally_.over_time = over_time_.get();
   fill_plan(plan_, case_);
 }

@@ -12,18 +12,16 @@
 #include <string>
 #include <vector>
 
-#include "core/base/role.h"
 #include "core/base/stop.h"
 #include "core/engine/account/per_qp.h"
 #include "core/engine/blame/watch_log.h"
-#include "core/engine/introduction.h"
 #include "core/engine/layout/verify.h"
 #include "core/engine/loop/loop_state.h"
 #include "core/engine/placement/affinity.h"
+#include "core/engine/settle.h"
 #include "core/instrument/clock.h"
 #include "core/instrument/series.h"
 #include "core/result/row.h"
-#include "core/test_case/test_case.h"
 
 namespace rdmameter {
 
@@ -37,17 +35,15 @@ class EndpointRunner {
 
   /// Connects to the peer, or takes its connection: afterwards it may send at once.
   /// @param peer  its introduction
+  /// @return  what the two agree on; over TCP nothing of that
   /// @throws MeasurementError, Unsupported, VerbsError, Interrupted
-  virtual void connect(const Introduction& peer) = 0;
+  virtual Agreed connect(const Introduction& peer) = 0;
 
   /// The part of connecting that both ends do together: called once each has
   /// the other's introduction.
+  /// @return  the MTU of the connection's route [bytes]; nothing: it is as agreed
   /// @throws as connect()
-  virtual void establish() {}
-
-  /// Replaces requested settings by those found and agreed. Called after connect().
-  /// @param peer  its introduction
-  virtual void record_effective(TestCase& test_case, const Introduction& peer) const = 0;
+  virtual std::optional<std::uint32_t> establish() { return {}; }
 
   /// Runs the measured loop on the calling thread, where that is. Returns at once where this end
   /// takes no part.
@@ -112,7 +108,7 @@ class EndpointRunner {
 
  protected:
   /// @param seed  of both ends' payload patterns
-  EndpointRunner(const TestCase& test_case, Role role, std::uint64_t seed);
+  EndpointRunner(const DeviceCase& test_case, std::uint64_t seed);
 
   /// The measured loop, chosen before the clock starts.
   /// @return null: this end takes no part
@@ -120,8 +116,9 @@ class EndpointRunner {
       std::function<LoopResult(const LoopPlan&, const ClockChoice&, const StopFlag&, LoopTally&)>;
   virtual Loop loop(Wait wait, ClockChoice::Kind clock) = 0;
 
-  const TestCase case_;
-  const Role role_;
+  const DeviceCase settled_;
+  const TestCase& case_ = settled_;
+  const Role role_ = settled_.role();
   const std::uint64_t seed_;
   std::unique_ptr<Histogram> latency_, scratch_;
   std::unique_ptr<LatencySeries> over_time_;  ///< null: the case has none, or it is the peer's

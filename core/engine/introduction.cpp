@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/introduction.h"
 
-#include <utility>
-
 #include "core/base/error.h"
 
 namespace rdmameter {
@@ -18,11 +16,6 @@ const ListeningAt& Introduction::where_listening() const {
   if (!listening)
     throw MeasurementError("the peer's message: it does not say where it listens (\"listening\")");
   return *listening;
-}
-
-ConnectedCase connected_case(TestCase test_case, Introductions local, Introductions remote) {
-  if (test_case.path.mtu_bytes == 0) test_case.path.mtu_bytes = kAuto;
-  return {std::move(test_case), std::move(local), std::move(remote)};
 }
 
 }  // namespace rdmameter

@@ -69,12 +69,9 @@ void list_fields(auto& fields, Is<Introductions> auto& ends) {
 
 /// A case whose QPs are connected, as the end sees it that says so.
 struct ConnectedCase {
-  TestCase test_case;  ///< as it is in truth
+  TestCase test_case;  ///< as it is in truth; over iWARP its MTU is `auto`: a message takes no 0
   Introductions local, remote;
 };
-
-/// @param test_case  as it is in truth; of iWARP its path has no MTU, which a message does not take
-ConnectedCase connected_case(TestCase test_case, Introductions local, Introductions remote);
 
 void list_fields(auto& fields, Is<ConnectedCase> auto& connected) {
   fields.embedded("case", connected.test_case, case_to_wire,

@@ -29,7 +29,7 @@ Verdict check_part(std::span<const std::byte> bytes, const MixEnd& end, std::siz
                : check_words(bytes, layout.source, part.opcode, count, chain);
   }
   if (layout.target.slots == 0) return {};
-  const Role sender = end.role == Role::initiator ? Role::responder : Role::initiator;
+  const Role sender = other_end(end.role);
   // Of several QPs a request takes whichever has room.
   const std::uint64_t written = layout.target.qps == 1 ? count : 0;
   return check_target(bytes, layout.target, pattern_of_part(part, end, number, sender), {}, written,

@@ -41,30 +41,28 @@ class OpenDevices {
   explicit OpenDevices(MemoryTerms memory) : memory_(std::move(memory)) {}
 
   /// Opens it on first use. Arguments and errors as open_for_run().
-  OpenDevice& get(const std::string& device, std::uint64_t port_num, std::uint64_t gid_index) {
+  /// @param anew  see get_anew()
+  OpenDevice& get(const std::string& device, std::uint64_t port_num, std::uint64_t gid_index,
+                  bool anew = false) {
     auto& slot = open_[{device, port_num, gid_index}];
-    if (!slot) {
-      slot = std::make_unique<OpenDevice>(open_for_run(device, port_num, gid_index));
-      slot->memory = memory_;
-    }
+    if (slot && anew) look_again(*slot, gid_index);
+    if (slot) return *slot;
+    slot = std::make_unique<OpenDevice>(open_for_run(device, port_num, gid_index));
+    slot->memory = memory_;
     return *slot;
   }
 
   /// The device for a new repetition: if it is open already, its port and GIDs are queried anew.
   /// @throws as look_again(), too
   OpenDevice& get_anew(const std::string& device, std::uint64_t port_num, std::uint64_t gid_index) {
-    const bool known = open_.contains({device, port_num, gid_index});
-    OpenDevice& found = get(device, port_num, gid_index);
-    if (known) look_again(found, gid_index);
-    return found;
+    return get(device, port_num, gid_index, true);
   }
 
   /// All devices of an end, in order. @param anew  as get_anew(). @throws as that
   std::vector<OpenDevice*> get_each(const EndSettings& end, bool anew = false) {
     std::vector<OpenDevice*> devices;
     for (const std::string& name : split_devices(end.device))
-      devices.push_back(anew ? &get_anew(name, end.port_num, end.gid_index)
-                             : &get(name, end.port_num, end.gid_index));
+      devices.push_back(&get(name, end.port_num, end.gid_index, anew));
     return devices;
   }
 

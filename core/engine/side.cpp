@@ -126,51 +126,29 @@ Pinned Side::pinned_to_make(std::size_t runner) const {
   return Pinned{where_it_is ? std::nullopt : std::optional(cpus[runner / each * each]), "--core"};
 }
 
-void Side::connect(const Introduction& peer) {
+Agreed Side::connect(const Introduction& peer) {
   if (endpoints() > 1 && peer.threads.size() != endpoints())
     throw MeasurementError(
         fmt::format("the peer's message: threads has {} elements, and the case has {} threads",
                     peer.threads.size(), endpoints()));
+  Agreed all;
   for (std::size_t i = 0; i < runners.size(); ++i) {
     const Pinned pinned = pinned_to_make(i);
-    runners[i]->connect(endpoints() == 1 ? peer : peer.threads[i / sharers]);
+    const Agreed one = runners[i]->connect(endpoints() == 1 ? peer : peer.threads[i / sharers]);
+    if (i == 0) all = one;
+    if (i % sharers == 0) all.mtu_bytes = std::min(all.mtu_bytes, one.mtu_bytes);
   }
+  return all;
 }
 
-void Side::establish() {
+std::optional<std::uint32_t> Side::establish() {
+  std::optional<std::uint32_t> least;
   for (std::size_t i = 0; i < runners.size(); ++i) {
     const Pinned pinned = pinned_to_make(i);
-    runners[i]->establish();
+    const auto mtu_bytes = runners[i]->establish();
+    if (mtu_bytes) least = std::min(*mtu_bytes, least.value_or(*mtu_bytes));
   }
-}
-
-namespace {
-
-/// What an end's devices do not have in common is left open.
-void join_ends(EndSettings& sum, const EndSettings& one) {
-  if (sum.port_num != one.port_num) sum.port_num = kAuto;
-  if (sum.gid_index != one.gid_index) sum.gid_index = kAuto;
-}
-
-}  // namespace
-
-/// A device that runs out of thread domains gives none to the last threads.
-void Side::record_effective(TestCase& test_case, const Introduction& peer) const {
-  const std::string mine = test_case.initiator.device, theirs = test_case.responder.device;
-  const TestCase asked = test_case;
-  first().record_effective(test_case, peer);
-  for (std::size_t i = 1; i < endpoints(); ++i) {
-    TestCase its = asked;
-    of_endpoint(i).record_effective(its, peer.threads[i]);
-    test_case.queues.thread_domain =
-        std::min(test_case.queues.thread_domain, its.queues.thread_domain);
-    test_case.path.mtu_bytes = std::min(test_case.path.mtu_bytes, its.path.mtu_bytes);
-    join_ends(test_case.initiator, its.initiator);
-    join_ends(test_case.responder, its.responder);
-  }
-  if (devices == 1) return;
-  test_case.initiator.device = mine;
-  test_case.responder.device = theirs;
+  return least;
 }
 
 void Side::pass(WindowBarrier& windows) {

@@ -46,9 +46,10 @@ struct Side {
   EndpointRunner& first_of(std::size_t device) const { return *of_device(device).front(); }
 
   Introduction introduction() const;
-  void connect(const Introduction& peer);
-  void establish();
-  void record_effective(TestCase& test_case, const Introduction& peer) const;
+  /// @return  of several endpoints the least MTU, and else what the first one has
+  Agreed connect(const Introduction& peer);
+  /// @return  of several endpoints the least
+  std::optional<std::uint32_t> establish();
   void pass(WindowBarrier& windows);
 
   /// Of several devices: pins the calling thread to the CPU of the first loop of that runner's

@@ -7,7 +7,6 @@
 
 #include "core/base/error.h"
 #include "core/engine/account/latency_breakdown.h"
-#include "core/engine/credits.h"
 #include "core/engine/loop/table.h"
 #include "core/test_case/flow_label.h"
 #include "core/verbs/device.h"
@@ -27,15 +26,12 @@ bool mlx5_is_single_threaded(std::string_view device) {
 
 }  // namespace
 
-VerbsRunner::VerbsRunner(OpenDevice& device, const TestCase& test_case, Role role,
-                         std::uint64_t seed, CmWatch watch)
-    : EndpointRunner(
-          with_receives_for_iwarp(with_known_sges(at_end(test_case, role), device.limits),
-                                  is_iwarp(*device.context)),
-          role, seed),
+VerbsRunner::VerbsRunner(OpenDevice& device, const DeviceCase& test_case, std::uint64_t seed,
+                         CmWatch watch)
+    : EndpointRunner(test_case, seed),
       device_(device),
       counters_before_(read_counters(device.port.device, device.port.number)),
-      shared_(std::make_shared<Endpoint>(device, case_, role)),
+      shared_(std::make_shared<Endpoint>(device, settled_)),
       endpoint_(*shared_),
       watch_(watch) {
   endpoint_.edit_source([&](std::span<std::byte> bytes) {
@@ -65,7 +61,7 @@ VerbsRunner::VerbsRunner(OpenDevice& device, const TestCase& test_case, Role rol
 }
 
 VerbsRunner::VerbsRunner(const VerbsRunner& first, std::uint32_t sharer)
-    : EndpointRunner(first.case_, first.role_, first.seed_),
+    : EndpointRunner(first.settled_, first.seed_),
       device_(first.device_),
       counters_before_(first.counters_before_),
       shared_(first.shared_),
@@ -84,10 +80,10 @@ Introduction VerbsRunner::introduction() const {
   return end;
 }
 
-void VerbsRunner::connect(const Introduction& peer) {
+Agreed VerbsRunner::connect(const Introduction& peer) {
   if (sharer_ != 0) {
     if (!both_at_once()) build_work();
-    return;
+    return {};
   }
   peer_ = peer.endpoint_of(role_ == Role::initiator ? case_.qps * case_.peers
                                                     : case_.qps / case_.peers);
@@ -104,31 +100,40 @@ void VerbsRunner::connect(const Introduction& peer) {
   } else if (role_ == Role::initiator) {
     listening_ = peer.where_listening();
   }
+  Agreed agreed = agreed_;
+  if (is_iwarp(*device_.context)) agreed.mtu_bytes = 0;
+  return agreed;
 }
 
-void VerbsRunner::establish() {
-  if (!both_at_once()) return;
-  if (sharer_ != 0) return build_work();
-  if (case_.multicast())
-    join_group();
-  else
-    connect_by_cm();
-  ask_for_order();
+std::optional<std::uint32_t> VerbsRunner::establish() {
+  std::optional<std::uint32_t> route_mtu_bytes;
+  if (!both_at_once()) return route_mtu_bytes;
+  if (sharer_ == 0) {
+    if (case_.multicast())
+      join_group();
+    else
+      route_mtu_bytes = connect_by_cm();
+    ask_for_order();
+  }
   build_work();
+  return route_mtu_bytes;
 }
 
 void VerbsRunner::ask_for_order() {
   data_in_order_ = case_.seen_in_memory() && endpoint_.data_in_order();
 }
 
-void VerbsRunner::connect_by_cm() {
+/// @return  the MTU of the route; nothing: as agreed, or of iWARP, which has none
+std::optional<std::uint32_t> VerbsRunner::connect_by_cm() {
   endpoint_.connect_by_cm(*cm_, peer_, agreed_, listening_->port, listening_->nonce);
   const std::optional<CmRoute>& route = cm_->route();
-  if (route && route->qp_mtu_bytes != 0) agreed_.mtu_bytes = route->qp_mtu_bytes;
+  if (!route || is_iwarp(*device_.context)) return std::nullopt;
+  std::uint32_t mtu_bytes = route->qp_mtu_bytes != 0 ? route->qp_mtu_bytes : agreed_.mtu_bytes;
   const bool managed = endpoint_.info().link_layer == IBV_LINK_LAYER_INFINIBAND;
-  if (case_.transport != Transport::ud || !managed || !route || !route->mtu_bytes) return;
-  agreed_.mtu_bytes = std::min(agreed_.mtu_bytes, *route->mtu_bytes);
-  require_one_packet(case_, agreed_.mtu_bytes);
+  if (case_.transport != Transport::ud || !managed || !route->mtu_bytes) return mtu_bytes;
+  mtu_bytes = std::min(mtu_bytes, *route->mtu_bytes);
+  require_one_packet(case_, mtu_bytes);
+  return mtu_bytes;
 }
 
 void VerbsRunner::join_group() {
@@ -145,38 +150,6 @@ void VerbsRunner::build_work() {
   work_ =
       std::make_unique<Work>(case_, role_, endpoint_.layout(), endpoint_.view(), seed_, sharer_);
   work_->post_receives();
-}
-
-void VerbsRunner::record_effective(TestCase& test_case, const Introduction& peer) const {
-  test_case.path.mtu_bytes = is_iwarp(*device_.context) ? 0 : agreed_.mtu_bytes;
-  const bool first = role_ == Role::initiator;
-  EndSettings& mine = first ? test_case.initiator : test_case.responder;
-  EndSettings& theirs = first ? test_case.responder : test_case.initiator;
-  mine.device = device_.port.device;
-  mine.port_num = device_.port.number;
-  mine.gid_index = endpoint_.info().gid.index;
-  theirs.device = peer.device;
-  theirs.port_num = peer.port_num;
-  theirs.gid_index = peer_.gid.index;
-  test_case.queues.inline_bytes = endpoint_.view().inline_bytes;
-  test_case.queues.thread_domain = endpoint_.has_thread_domain() ? 1 : 0;
-  test_case.path.pkey_index = endpoint_.pkey().index;
-  test_case.queues.outstanding_reads = agreed_.outstanding_reads;
-  test_case.queues.sge = case_.queues.sge;
-  // The peer decides where the case says "as many as the device has", but a piece has a byte.
-  const bool open = test_case.queues.recv_sge == kDeviceMax;
-  const std::uint64_t min = open ? 1 : test_case.queues.recv_sge,
-                      max = open ? test_case.size_bytes : test_case.queues.recv_sge;
-  if (peer.recv_sge < min || peer.recv_sge > max)
-    throw MeasurementError(fmt::format("the peer's message: recv_sge is {}, outside {} to {}",
-                                       peer.recv_sge, min, max));
-  test_case.queues.recv_sge = peer.recv_sge;
-  if (!test_case.takes_receive()) return;
-  // Of the end that has more QPs, and so less memory for the receives of each.
-  const TestCase responder =
-      with_receives_for_iwarp(at_end(test_case, Role::responder), is_iwarp(*device_.context));
-  test_case.queues.recv_post_list = receive_list_length(responder);
-  test_case.queues.rx_depth = posted_receives(responder);
 }
 
 std::string VerbsRunner::take_fatal_event() {
@@ -233,7 +206,6 @@ std::optional<Verdict> VerbsRunner::verify(std::uint64_t peer_total) const {
                      !(case_.open_loop() && area.qps > 1) &&
                      !(case_.shares_qps() && case_.closed_loop() && area.qps > 1);
   const std::uint64_t min = !known ? 0 : area.qps == 1 ? peer_total : filled;
-  const Role sender = role_ == Role::initiator ? Role::responder : Role::initiator;
   // A number in the immediate leaves the payload alone.
   const bool last_is_number =
       ping_pong && (!case_.takes_receive() || (!case_.reliable() && !case_.immediate()));
@@ -241,7 +213,7 @@ std::optional<Verdict> VerbsRunner::verify(std::uint64_t peer_total) const {
                   .last = last_is_number ? 1U : 0U};
   Verdict verdict;
   endpoint_.inspect_target([&](std::span<const std::byte> bytes) {
-    verdict = check_target(bytes, area, pattern_of(case_, seed_, sender), skip, min,
+    verdict = check_target(bytes, area, pattern_of(case_, seed_, other_end(role_)), skip, min,
                            device_.memory.cancel_check);
   });
   return verdict;

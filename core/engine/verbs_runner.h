@@ -15,7 +15,7 @@ class VerbsRunner final : public EndpointRunner {
   /// Creates the endpoint.
   /// @param seed   of both ends' payload patterns
   /// @param watch  what ends a wait for rdma_cm
-  VerbsRunner(OpenDevice& device, const TestCase& test_case, Role role, std::uint64_t seed,
+  VerbsRunner(OpenDevice& device, const DeviceCase& test_case, std::uint64_t seed,
               CmWatch watch = {});
 
   /// Shares the endpoint, which the other one connects, and has work of its own. The initiator.
@@ -25,10 +25,9 @@ class VerbsRunner final : public EndpointRunner {
   Introduction introduction() const override;
   /// Builds and posts the receives, then brings the QPs to RTS: in this order, so that a peer that
   /// is ready may send at once. Of rdma_cm's connections, only takes over the peer's facts.
-  void connect(const Introduction& peer) override;
+  Agreed connect(const Introduction& peer) override;
   /// Connects by rdma_cm, then builds and posts: no peer sends before it has heard of that.
-  void establish() override;
-  void record_effective(TestCase& test_case, const Introduction& peer) const override;
+  std::optional<std::uint32_t> establish() override;
   std::string take_fatal_event() override;
   /// See Endpoint::move_qps_to_error().
   void abort_traffic() noexcept override { endpoint_.move_qps_to_error(); }
@@ -47,7 +46,7 @@ class VerbsRunner final : public EndpointRunner {
   Loop loop(Wait wait, ClockChoice::Kind clock) override;
   /// Does connecting take both ends at a time?
   bool both_at_once() const { return case_.by_cm() || case_.multicast(); }
-  void connect_by_cm();
+  std::optional<std::uint32_t> connect_by_cm();
   void join_group();
   /// The route that rdma_cm has found on InfiniBand; nullopt: none, or it was not asked.
   std::optional<CmRoute> route_found() const;

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/session/connect_test.h"
 
-#include <fmt/format.h>
-
 #include "core/base/error.h"
 #include "core/control/connect_endpoint.h"
 #include "core/control/control_measurer.h"
@@ -49,14 +47,7 @@ class ConnectCall final : public ControlCall {
 
   void hold() override {
     make();
-    if (case_.verb == Verb::connect && !case_.by_cm()) {
-      exchange();
-    } else {
-      end_.make_id();
-      end_.resolve_address();
-      end_.resolve_route();
-      end_.request();
-    }
+    connect();
     end_.keep();
     keep_ = true;
   }
@@ -72,7 +63,7 @@ class ConnectCall final : public ControlCall {
 
   int call() noexcept override {
     try {
-      connect();
+      call_verb();
       return 0;
     } catch (const std::exception&) {
       failure_ = std::current_exception();
@@ -101,7 +92,7 @@ class ConnectCall final : public ControlCall {
     end_.join(joined.qpn, joined.psn);
   }
 
-  void connect() {
+  void call_verb() {
     switch (case_.verb) {
       case Verb::cm_resolve_addr:
         return end_.resolve_address();
@@ -110,8 +101,11 @@ class ConnectCall final : public ControlCall {
       case Verb::cm_connect:
         return end_.request();
       default:
-        break;
+        return connect();
     }
+  }
+
+  void connect() {
     if (!case_.by_cm()) return exchange();
     end_.make_id();
     end_.resolve_address();
@@ -126,59 +120,40 @@ class ConnectCall final : public ControlCall {
   std::exception_ptr failure_;
 };
 
-struct ConnectPlan {
-  OpenDevice& device;
-  const TestCase& test_case;
-  const Placement& placement;
-  bool same_host;
-};
-
-Outcome measure(MessageExchange& messages, const CmWatch& watch, const ConnectPlan& plan,
-                const ClockChoice& clock, const InterruptSource& interrupt) {
-  const auto& [device, test_case, placement, same_host] = plan;
-  const Pinned pinned = pinned_to_make(placement, "--core");
-  messages.send(make_message("prepare", Prepare{.test_case = case_to_wire(test_case),
-                                                .devices = {{device.gids}},
-                                                .same_host = same_host,
-                                                .cpus = placement.cpus}));
-  ConnectEndpoint end{device, test_case, Role::initiator, watch};
-  const Introduction peer = messages.expect<Ready>("ready").ends.forward;
-  end.negotiate(peer);
-  messages.send(make_message("connect", ConnectMessage{.ends = {.forward = end.introduction()}}));
-  messages.expect("running");
-  ConnectCall call{messages, end, test_case};
-  const OrderlyEnd orderly{interrupt, kOrderlyEnd, [] { return true; }};
-  Outcome outcome = time_control(call, test_case, placement, clock, interrupt.word());
-  messages.send(make_message("finish"));
-  outcome.extra["placement"]["responder"] =
-      placement_json(messages.expect<Placed>("done").placement);
-  outcome.effective.initiator.device = device.port.device;
-  outcome.effective.initiator.port_num = device.port.number;
-  outcome.effective.initiator.gid_index = device.gid.index;
-  outcome.effective.responder.device = peer.device;
-  outcome.effective.responder.port_num = peer.port_num;
-  outcome.effective.responder.gid_index = peer.endpoint->gid.index;
-  return outcome;
-}
-
 }  // namespace
 
-Outcome measure_connects(Channel& channel, OpenDevice& device, const TestCase& test_case,
+Outcome measure_connects(Channel& channel, OpenDevice& device, const DeviceCase& test_case,
                          const Placement& placement, bool same_host, const ClockChoice& clock,
                          const InterruptSource& interrupt) {
   MessageExchange messages{channel};
   return messages.conduct([&] {
+    const Pinned pinned = pinned_to_make(placement, "--core");
+    messages.send(make_message("prepare", Prepare{.test_case = case_to_wire(test_case.shared()),
+                                                  .devices = {{device.gids}},
+                                                  .same_host = same_host,
+                                                  .cpus = placement.cpus}));
     // The responder speaks only when asked: what it says during a step of rdma_cm ends that.
-    return measure(messages, {&interrupt, channel.fd()}, {device, test_case, placement, same_host},
-                   clock, interrupt);
+    ConnectEndpoint end{device, test_case, {&interrupt, channel.fd()}};
+    const Introduction peer = messages.expect<Ready>("ready").ends.forward;
+    end.negotiate(peer);
+    const AgreedCase agreed{test_case, end.introduction(), peer};
+    messages.send(make_message("connect", ConnectMessage{.ends = {.forward = end.introduction()}}));
+    messages.expect("running");
+    ConnectCall call{messages, end, agreed};
+    const OrderlyEnd orderly{interrupt, kOrderlyEnd, [] { return true; }};
+    Outcome outcome = time_control(call, agreed, placement, clock, interrupt.word());
+    messages.send(make_message("finish"));
+    outcome.extra["placement"]["responder"] =
+        placement_json(messages.expect<Placed>("done").placement);
+    return outcome;
   });
 }
 
-bool serve_connects(Channel& channel, OpenDevice& device, const TestCase& test_case,
+bool serve_connects(Channel& channel, OpenDevice& device, const DeviceCase& test_case,
                     const Placement& placement, const InterruptSource& interrupt) {
   const Pinned pinned = pinned_to_make(placement, "--peer-core");
   MessageExchange messages{channel};
-  ConnectEndpoint end{device, test_case, Role::responder, {&interrupt, channel.fd()}};
+  ConnectEndpoint end{device, test_case, {&interrupt, channel.fd()}};
   messages.send(make_message("ready", Ready{.ends = {.forward = end.introduction()}}));
   for (;;) {
     const Waited waited = end.wait(Deadline::in(kSilence));

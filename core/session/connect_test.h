@@ -26,13 +26,13 @@ namespace rdmameter {
 /// The initiator's part of a case whose verb needs a responder.
 /// @param same_host  is the responder on this machine?
 /// @throws as Measurer::measure(); the responder is then told, where it can be
-Outcome measure_connects(Channel& channel, OpenDevice& device, const TestCase& test_case,
+Outcome measure_connects(Channel& channel, OpenDevice& device, const DeviceCase& test_case,
                          const Placement& placement, bool same_host, const ClockChoice& clock,
                          const InterruptSource& interrupt);
 
 /// The responder's, after `prepare`.
 /// @return false when the initiator has abandoned the case
-bool serve_connects(Channel& channel, OpenDevice& device, const TestCase& test_case,
+bool serve_connects(Channel& channel, OpenDevice& device, const DeviceCase& test_case,
                     const Placement& placement, const InterruptSource& interrupt);
 
 }  // namespace rdmameter

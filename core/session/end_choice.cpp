@@ -128,6 +128,7 @@ EndChoice::Pair EndChoice::choose_several(const TestCase& test_case, Channel& ch
 }
 
 TestCase EndChoice::settled(TestCase test_case, Channel& channel) {
+  if (test_case.over_tcp()) return test_case;
   const auto fixed = [](const EndSettings& end) {
     return Fixed{end.device, end.port_num, end.gid_index};
   };
@@ -147,6 +148,26 @@ TestCase EndChoice::settled(TestCase test_case, Channel& channel) {
   settle(test_case.initiator, known->second.first);
   settle(test_case.responder, known->second.second);
   return test_case;
+}
+
+EndSettings with_own_end(EndSettings asked, const std::optional<OwnEnd>& own) {
+  if (!own) return asked;
+  if (asked.core.empty()) asked.core = own->core;
+  if (!asked.device.empty() && asked.device != own->device) return asked;
+  asked.device = own->device;
+  if (asked.port_num == kAuto) asked.port_num = own->port_num;
+  if (asked.gid_index == kAuto) asked.gid_index = own->gid_index;
+  return asked;
+}
+
+TestCase with_own_end(TestCase asked, const std::optional<OwnEnd>& own) {
+  asked.responder = with_own_end(std::move(asked.responder), own);
+  if (!own || own->memory.empty()) return asked;
+  if (asked.responder.memory != own->memory)
+    throw Unsupported(fmt::format(
+        "this server measures in the memory of {0} alone: use --peer-memory {0}", own->memory));
+  asked.registration.gpu = own->gpu_registration;
+  return asked;
 }
 
 void answer_list_ports(Channel& channel, const EndSettings& wanted) {

@@ -23,12 +23,11 @@ class EndChoice {
   /// Can this end use a port of each device that it names, by what it knows alone?
   bool usable_here(const EndSettings& mine, Transport transport);
 
-  /// The case with a device and a port at each end that the user has not fixed. Of several devices
-  /// each has one of the peer's, in order; `all` becomes their names, and a port whose number is
-  /// not the same on all is left open. Each list of ports
-  /// is asked for once in a session, so that all cases have one choice. It is as it was where an
-  /// end has no port that can be used, or tells of none: the reason is reported when the
-  /// device is opened.
+  /// The case with a device and a port at each end that the user has not fixed; over TCP it is as
+  /// it was. Of several devices each has one of the peer's, in order; `all` becomes their names, and
+  /// a port whose number is not the same on all is left open. Each list of ports is asked for once
+  /// in a session, so that all cases have one choice. The case is as it was, too, where an end has
+  /// no port that can be used, or tells of none: the reason is reported when the device is opened.
   /// @param channel  a session in which the responder waits for a message
   /// @throws Unsupported  the ends cannot be joined; names the pair of ports that could
   /// @throws MeasurementError  one of several devices cannot be used
@@ -63,6 +62,21 @@ class EndChoice {
   std::map<std::tuple<Fixed, Fixed, Transport>, Pair> made_;
   std::string told_;  ///< the last line
 };
+
+/// The settings of its end from a server's own command line.
+struct OwnEnd : EndSettings {
+  GpuRegistration gpu_registration = GpuRegistration::automatic;  ///< of its memory
+};
+
+/// A client's end with what it leaves open as this server was told. Port and GID belong to a device;
+/// one that the client has chosen from the list of this server's is as good as left open.
+/// @param own  nothing: the server was told nothing
+EndSettings with_own_end(EndSettings asked, const std::optional<OwnEnd>& own);
+
+/// A client's case, likewise. A server with a GPU of its own measures in that alone, which it has
+/// told its client, and registers it as its owner has said.
+/// @throws Unsupported  the case is not to measure in that memory
+TestCase with_own_end(TestCase asked, const std::optional<OwnEnd>& own);
 
 /// The responder's ports.
 /// @param wanted  which of them count

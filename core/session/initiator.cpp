@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/session/initiator.h"
 
-#include <fmt/format.h>
-
 #include "core/engine/open_devices.h"
-#include "core/engine/payload_file.h"
 #include "core/session/connect_test.h"
 #include "core/session/end_choice.h"
 #include "core/session/entry.h"
@@ -45,28 +42,22 @@ class Initiator final : public Measurer {
 
   Outcome measure(const TestCase& planned) override {
     if (const std::string why = why_impossible(planned); !why.empty()) throw Unsupported(why);
-    const TestCase test_case = planned.over_tcp() ? planned : ends_.settled(planned, channel_);
-    TestCase asked = with_payload(test_case);
-    asked.registration.relaxed_ordering = asked.relaxes_ordering() ? 1 : 0;
+    const TestCase asked = ends_.settled(planned, channel_);
     std::vector<OpenDevice*> devices;
-    if (!test_case.over_tcp()) devices = devices_.get_each(test_case.initiator, true);
+    if (!asked.over_tcp()) devices = devices_.get_each(asked.initiator, true);
+    const DeviceCase test_case{asked, devices, Role::initiator};
     std::vector<GidsOfDevice> gids;
-    for (const OpenDevice* device : devices) {
-      asked = known_on(std::move(asked), *device);
-      gids.push_back({device->gids});
-    }
-    Placement placement = place_end(asked, Role::initiator, same_host(), {}, claims_);
-    if (test_case.control())
-      return measure_connects(channel_, *devices.front(), asked, placement, same_host(), clock_,
+    for (const OpenDevice* device : devices) gids.push_back({device->gids});
+    Placement placement = place_end(test_case, Role::initiator, same_host(), {}, claims_);
+    if (asked.control())
+      return measure_connects(channel_, *devices.front(), test_case, placement, same_host(), clock_,
                               interrupt_);
-    const auto make_end = [&](const TestCase& new_case, std::uint64_t seed,
-                              const Placement& where) {
+    const auto make_end = [&](std::uint64_t seed, const Placement& where) {
       if (devices.empty())
-        return make_socket_end(channel_.fd(), interrupt_, new_case, Role::initiator, seed, where);
-      return make_verbs_end(devices, new_case, Role::initiator, seed, {&interrupt_, channel_.fd()},
-                            where);
+        return make_socket_end(channel_.fd(), interrupt_, test_case, seed, where);
+      return make_verbs_end(devices, test_case, seed, {&interrupt_, channel_.fd()}, where);
     };
-    Repetition repetition{channel_, make_end,   asked,        std::move(placement), std::move(gids),
+    Repetition repetition{channel_, make_end,   test_case,    std::move(placement), std::move(gids),
                           clock_,   interrupt_, on_interval_, on_connected_};
     return repetition.conduct([&] {
       Outcome outcome = repetition.run(same_host());
@@ -88,15 +79,6 @@ class Initiator final : public Measurer {
   nlohmann::ordered_json responder_environment() const override { return responder_environment_; }
 
  private:
-  /// What this end's device leaves to be decided.
-  static TestCase known_on(TestCase asked, const OpenDevice& device) {
-    asked.queues.sge = with_known_sges(asked, device.limits).queues.sge;
-    asked = with_known_connect(std::move(asked), device);
-    if (asked.control()) return asked;
-    asked = with_known_pkey(std::move(asked), *device.context, device.port);
-    return with_known_signals(std::move(asked), device.limits, device.port.where());
-  }
-
   /// Before the responder is asked for anything, this end says what it lacks.
   /// @return the devices, where they need not be chosen
   std::vector<OpenDevice*> usable_before(const TestCase& first) {
@@ -108,11 +90,13 @@ class Initiator final : public Measurer {
   /// What both environments describe: of cases that cannot be connected, what the user has named.
   EndSettings described(const TestCase& first, Channel& channel) {
     ends_.forget_peer();
-    TestCase chosen = first;
-    if (!first.over_tcp()) try {
-        chosen = ends_.settled(first, channel);
+    const TestCase chosen = [&] {
+      try {
+        return ends_.settled(first, channel);
       } catch (const Unsupported&) {  // each such case will say so
+        return first;
       }
+    }();
     if (first_.empty() && !first.over_tcp()) first_ = devices_.get_each(chosen.initiator);
     return chosen.responder;
   }

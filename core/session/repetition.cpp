@@ -64,18 +64,18 @@ void require_any(const TestCase& test_case, const Outcome& outcome) {
 
 /// Two spinning ends on one core answer each other once per time slice; so do more threads than
 /// there are cores.
-void Repetition::decide_wait(const Ready& ready, bool same_host) {
-  if (case_.wait != Wait::automatic) return;
+Wait Repetition::choose_wait(const Ready& ready, bool same_host) const {
+  if (case_->wait != Wait::automatic) return case_->wait;
   const std::optional<unsigned> mine = placement_.only();
   const bool one_core = same_host && mine && ready.only_cpu == mine;
   const std::uint64_t threads =
-      case_.loops(Role::initiator) + (same_host ? case_.loops(Role::responder) : 0);
+      case_->loops(Role::initiator) + (same_host ? case_->loops(Role::responder) : 0);
   const bool share = one_core || (threads > 2 && threads > placement_.allowed.size());
-  case_.wait = share ? Wait::yield : Wait::spin;
+  return share ? Wait::yield : Wait::spin;
 }
 
 /// Where the two ends fail together the responder may know why.
-void Repetition::establish(End& end) {
+void Repetition::establish(ConnectedEnd& end) {
   try {
     end.establish();
   } catch (const MeasurementError&) {
@@ -101,38 +101,41 @@ void Repetition::publish(WindowSync& windows) {
 
 /// All of the traffic, both ways where the responder sends as well. An interrupt ends it before its
 /// time, and what was measured until then is kept.
-void Repetition::measure(End& end) {
+void Repetition::measure(ConnectedEnd& end) {
+  const TestCase& test_case = end.test_case;
   const EventFd attention;
-  const OrderlyEnd orderly{interrupt_, orderly_end_within(case_), [&] {
+  const OrderlyEnd orderly{interrupt_, orderly_end_within(test_case), [&] {
                              const bool begun = end.forward.end_now();
-                             tell_end_ = case_.bidirectional;
+                             tell_end_ = test_case.bidirectional;
                              attention.raise();
                              return begun;
                            }};
-  WindowSync windows{channel_, case_, end.forward, attention};
+  WindowSync windows{channel_, test_case, end.forward, attention};
   std::unique_ptr<LoopThread> receiver;
   if (!end.backward.empty())
-    receiver = std::make_unique<LoopThread>(end.backward, case_.wait, clock_, attention);
-  run_traffic(end.forward, receiver.get(), windows, attention);
+    receiver = std::make_unique<LoopThread>(end.backward, test_case.wait, clock_, attention);
+  run_traffic(end, receiver.get(), windows, attention);
   interrupted_ = orderly.asked();
   send(make_message("finish", Finish{end.forward.totals()}));
   done_ = expect<Done>("done");
-  keep_what_the_case_has(done_.forward, case_);
+  keep_what_the_case_has(done_.forward, test_case);
   if (!receiver) return;
   if (!done_.backward)
     throw MeasurementError("the peer's message: the key \"backward\" is missing");
-  keep_what_the_case_has(*done_.backward, case_);
+  keep_what_the_case_has(*done_.backward, test_case);
   receiver->finish(done_.backward->totals, interrupt_);
 }
 
 /// What the initiator sends, with an eye on everything else.
 /// @param receiver  the loop that takes what the responder sends; null: it sends nothing
-void Repetition::run_traffic(Side& sender, LoopThread* receiver, WindowSync& windows,
+void Repetition::run_traffic(ConnectedEnd& end, LoopThread* receiver, WindowSync& windows,
                              const EventFd& attention) {
+  const TestCase& test_case = end.test_case;
+  Side& sender = end.forward;
   StopFlag stop;
-  Heartbeat heartbeat{channel_, sender, case_};
+  Heartbeat heartbeat{channel_, sender, test_case};
   const SoftirqTime softirq;
-  SideResult end;
+  SideResult result;
   Tick tick{.every = heartbeat.every(),
             .act = [&] { return heartbeat.tick() && !windows.overdue(); },
             .receive = [&] { return receive(windows); },
@@ -145,20 +148,20 @@ void Repetition::run_traffic(Side& sender, LoopThread* receiver, WindowSync& win
                 },
             .stopped = [&] { sender.abort_traffic(); }};
   {
-    const IntervalThread lines{case_, [&] { return sender.progress(); }, on_interval_,
+    const IntervalThread lines{test_case, [&] { return sender.progress(); }, on_interval_,
                                sender.over_time()};
     const Watcher watcher{channel_.fd(), Deadline::never(), interrupt_,
                           stop,          StopReason::peer,  std::move(tick)};
-    end = sender.run(case_.wait, clock_, stop);
+    result = sender.run(test_case.wait, clock_, stop);
     window_end_ = std::chrono::steady_clock::now();
   }
   // A loop that is the last to close its window ends at once, maybe before the watcher has told.
-  if (end.why == LoopResult::Why::done) windows.publish();
+  if (result.why == LoopResult::Why::done) windows.publish();
   using Why = LoopResult::Why;
-  heartbeat.close(end.why != Why::done && end.why != Why::stopped);
+  heartbeat.close(result.why != Why::done && result.why != Why::stopped);
   softirq_ns_ = softirq.elapsed_ns();
-  if (case_.pattern == Pattern::bandwidth) series_ = heartbeat.series().json();
-  require_end(end, stop, heartbeat, windows, receiver);
+  if (test_case.pattern == Pattern::bandwidth) series_ = heartbeat.series().json();
+  require_end(result, stop, heartbeat, windows, receiver);
 }
 
 /// @throws MeasurementError, Interrupted  why the traffic has not come to its end, from the source
@@ -195,22 +198,24 @@ void Repetition::require_end(const SideResult& end, const StopFlag& stop,
 
 /// @return payload bytes compared, at both ends and of both directions
 /// @throws MeasurementError  what arrived is not what was sent
-std::uint64_t Repetition::judge(const End& end) const {
+std::uint64_t Repetition::judge(const ConnectedEnd& end) const {
+  const TestCase& test_case = end.test_case;
   std::uint64_t checked_bytes = 0;
   const auto require_clean = [&](const std::optional<Verdict>& found, std::string_view where) {
     if (!found) return;
     const Verdict& verdict = *found;
     checked_bytes += verdict.checked_bytes;
-    const bool lost = verdict.missing_bytes != 0 && case_.reliable();
+    const bool lost = verdict.missing_bytes != 0 && test_case.reliable();
     if (verdict.wrong_bytes == 0 && verdict.guard_bytes_hit == 0 && !lost) return;
     throw MeasurementError(fmt::format(
         "verification failed at the {}: {}; of {} bytes {} wrong, {} missing, {} beyond a message",
         where, verdict.first_fault, verdict.checked_bytes, verdict.wrong_bytes,
         verdict.missing_bytes, verdict.guard_bytes_hit));
   };
-  require_clean(end.forward.verify(case_.returns_data() || case_.mixed() ? end.forward.totals()
-                                                                         : done_.forward.totals),
-                "initiator");
+  require_clean(
+      end.forward.verify(test_case.returns_data() || test_case.mixed() ? end.forward.totals()
+                                                                       : done_.forward.totals),
+      "initiator");
   require_clean(done_.forward.verdict, "responder");
   if (end.backward.empty()) return checked_bytes;
   const bool counts = SideTally{end.backward}.has_loop;
@@ -220,12 +225,12 @@ std::uint64_t Repetition::judge(const End& end) const {
   return checked_bytes;
 }
 
-Outcome Repetition::outcome(End& end) const {
+Outcome Repetition::outcome(ConnectedEnd& end) const {
+  const TestCase& test_case = end.test_case;
   Side& sender = end.forward;
   const SideTally tally{sender};
   Outcome outcome;
-  outcome.effective = case_;
-  settle_interval(outcome.effective);
+  outcome.effective = end.case_as_measured();
   outcome.operations = tally.operations;
   outcome.elapsed_ns = tally.elapsed_ns;
   outcome.window_end = window_end_;
@@ -237,29 +242,29 @@ Outcome Repetition::outcome(End& end) const {
   if (const auto& way = done_.forward.gpu_registration)
     outcome.extra["peer_gpu_registration"] = *way;
   if (const auto& path = done_.forward.gpu_pcie_path) outcome.extra["peer_gpu_pcie_path"] = *path;
-  if (case_.pattern == Pattern::bandwidth) {
-    const Report sent = report_of(sender, case_);
-    outcome.bandwidth = bandwidth_of(case_, sent, done_.forward);
+  if (test_case.pattern == Pattern::bandwidth) {
+    const Report sent = report_of(sender, test_case);
+    outcome.bandwidth = bandwidth_of(test_case, sent, done_.forward);
     if (end.backward.empty()) {
-      outcome.per_device = per_device(case_, sent, done_.forward, nullptr, nullptr);
+      outcome.per_device = per_device(test_case, sent, done_.forward, nullptr, nullptr);
     } else {
-      const Report received = report_of(end.backward, case_);
-      const BandwidthData backward = bandwidth_of(case_, *done_.backward, received);
-      outcome.per_device = per_device(case_, sent, done_.forward, &*done_.backward, &received);
+      const Report received = report_of(end.backward, test_case);
+      const BandwidthData backward = bandwidth_of(test_case, *done_.backward, received);
+      outcome.per_device = per_device(test_case, sent, done_.forward, &*done_.backward, &received);
       outcome.extra["directions"] = {{"forward", direction_json(*outcome.bandwidth)},
                                      {"backward", direction_json(backward)}};
-      // A machine's own in both directions: see backward_of().
-      if (const std::string& theirs = case_.responder.memory;
-          is_opened(case_.initiator.memory) || is_opened(theirs))
+      // A machine's own in both directions: see DeviceCase::backward().
+      if (const std::string& theirs = test_case.responder.memory;
+          is_opened(test_case.initiator.memory) || is_opened(theirs))
         outcome.extra["directions"]["backward"]["memory"] = theirs.empty() ? "host" : theirs;
       outcome.bandwidth = both(*outcome.bandwidth, backward);
     }
     outcome.operations = outcome.bandwidth->messages;
     outcome.elapsed_ns = outcome.bandwidth->window_ns;
-  } else if (!case_.reliable()) {
+  } else if (!test_case.reliable()) {
     outcome.lost = tally.lost;
   }
-  require_any(case_, outcome);
+  require_any(test_case, outcome);
   outcome.device_counters = {{"initiator", sender.counters()},
                              {"responder", done_.forward.counters.value_or(nullptr)}};
   outcome.work = {{"wrs", tally.total}, {"polls", tally.polls}};
@@ -273,56 +278,55 @@ Outcome Repetition::outcome(End& end) const {
       {"responder", placement_json(done_.placement)}};
   if (!series_.is_null()) outcome.extra["series"] = series_;
   if (!done_.forward.arrivals.empty()) outcome.extra["arrivals"] = done_.forward.arrivals;
-  if (case_.queues.rx_depth != rx_depth_asked_) outcome.extra["rx_depth_asked"] = rx_depth_asked_;
-  if (case_.verify) outcome.extra["verified_bytes"] = judge(end);
+  if (const std::uint64_t asked = case_->queues.rx_depth; test_case.queues.rx_depth != asked)
+    outcome.extra["rx_depth_asked"] = asked;
+  if (test_case.verify) outcome.extra["verified_bytes"] = judge(end);
   if (done_.shared_responder) outcome.extra["shared_responder"] = true;
   outcome.load = sender.load();
-  if (outcome.load) outcome.per_device = per_device_of_load(case_, sender);
+  if (outcome.load) outcome.per_device = per_device_of_load(test_case, sender);
   outcome.over_time = over_time_of(sender.added_over_time());
   if (const auto figures = sender.per_qp(); !figures.empty()) outcome.per_qp = per_qp_data(figures);
-  if (const auto samples = sender.take_latency()) outcome.latency = latency_of(case_, *samples);
+  if (const auto samples = sender.take_latency()) outcome.latency = latency_of(test_case, *samples);
   if (const WatchData* const watched = sender.first().watched(); watched != nullptr)
-    outcome.blame = judge_late_samples({.samples = outcome.latency->histogram,
-                                        .late_ns = case_.late_ns,
-                                        .warmup = case_.warmup,
-                                        .own = *watched,
-                                        .peer = case_.answered() ? &done_.forward.watched : nullptr,
-                                        .open_loop = case_.open_loop()});
+    outcome.blame =
+        judge_late_samples({.samples = outcome.latency->histogram,
+                            .late_ns = test_case.late_ns,
+                            .warmup = test_case.warmup,
+                            .own = *watched,
+                            .peer = test_case.answered() ? &done_.forward.watched : nullptr,
+                            .open_loop = test_case.open_loop()});
   return outcome;
 }
 
 /// All that is made before the traffic, on the CPU of the first loop: so memory of this end, and of
 /// the provider, is on that CPU's node. No thread that goes on afterwards begins here.
-End Repetition::prepare(bool same_host) {
+ConnectedEnd Repetition::prepare(bool same_host) {
   const Pinned pinned = pinned_to_make(placement_, "--core");
   const std::uint64_t seed = random_seed();
-  send(make_message("prepare", Prepare{.test_case = case_to_wire(case_),
+  send(make_message("prepare", Prepare{.test_case = case_to_wire(case_.shared()),
                                        .seed = seed,
                                        .devices = gids_,
                                        .same_host = same_host,
                                        .cpus = placement_.cpus}));
-  End end;
+  End made;
   std::exception_ptr mine;
   try {  // both ends create their objects at the same time
-    end = make_end_(case_, seed, placement_);
+    made = make_end_(seed, placement_);
   } catch (const std::exception&) {
     mine = std::current_exception();
   }
   const auto ready = expect<Ready>("ready");
   if (mine) std::rethrow_exception(mine);
-  decide_wait(ready, same_host);
-  end.connect(ready.ends);
-  end.forward.record_effective(case_, ready.ends.forward);
-  send(make_message("connect", ConnectMessage{end.introductions(), case_.wait}));
+  ConnectedEnd end = connect_end(std::move(made), case_, ready.ends, choose_wait(ready, same_host));
+  send(make_message("connect", ConnectMessage{end.introductions(), end.test_case->wait}));
   establish(end);
-  end.forward.record_effective(case_, ready.ends.forward);  // what rdma_cm's route has added
-  if (on_connected_) on_connected_(connected_case(case_, end.introductions(), ready.ends));
+  if (on_connected_) on_connected_(end.connected_case(ready.ends));
   expect("running");
   return end;
 }
 
 Outcome Repetition::run(bool same_host) {
-  End end = prepare(same_host);
+  ConnectedEnd end = prepare(same_host);
   measure(end);
   return outcome(end);
 }

@@ -24,12 +24,12 @@ class EventFd;
 
 class Repetition : public MessageExchange {
  public:
-  using MakeEnd = std::function<End(const TestCase&, std::uint64_t seed, const Placement&)>;
+  using MakeEnd = std::function<End(std::uint64_t seed, const Placement&)>;
 
-  /// @param test_case  with its SGEs known: both ends lay out memory by it
+  /// @param make_end   of this case
   /// @param placement  where the loops of this end run
   /// @param gids       that this end may use, of each device; none over TCP
-  Repetition(Channel& channel, MakeEnd make_end, const TestCase& test_case, Placement placement,
+  Repetition(Channel& channel, MakeEnd make_end, const DeviceCase& test_case, Placement placement,
              std::vector<GidsOfDevice> gids, const ClockChoice& clock,
              const InterruptSource& interrupt, const IntervalListener& on_interval,
              const ConnectedListener& on_connected)
@@ -47,22 +47,21 @@ class Repetition : public MessageExchange {
   Outcome run(bool same_host);
 
  private:
-  void decide_wait(const Ready& ready, bool same_host);
-  End prepare(bool same_host);
-  void establish(End& end);
-  void measure(End& end);
+  Wait choose_wait(const Ready& ready, bool same_host) const;
+  ConnectedEnd prepare(bool same_host);
+  void establish(ConnectedEnd& end);
+  void measure(ConnectedEnd& end);
   void publish(WindowSync& windows);
-  void run_traffic(Side& sender, LoopThread* receiver, WindowSync& windows,
+  void run_traffic(ConnectedEnd& end, LoopThread* receiver, WindowSync& windows,
                    const EventFd& attention);
   void require_end(const SideResult& end, const StopFlag& stop, const Heartbeat& heartbeat,
                    const WindowSync& windows, LoopThread* receiver);
   bool receive(WindowSync& windows);
-  std::uint64_t judge(const End& end) const;
-  Outcome outcome(End& end) const;
+  std::uint64_t judge(const ConnectedEnd& end) const;
+  Outcome outcome(ConnectedEnd& end) const;
 
   const MakeEnd make_end_;
-  TestCase case_;
-  const std::uint64_t rx_depth_asked_{case_.queues.rx_depth};
+  const DeviceCase case_;
   const Placement placement_;
   const std::vector<GidsOfDevice> gids_;
   const ClockChoice& clock_;

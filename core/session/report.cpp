@@ -110,16 +110,12 @@ Report report_for_peer(const Side& side, const TestCase& test_case, const Totals
   return report;
 }
 
-void keep_what_the_case_has(Report& report, const TestCase& test_case) {
+void keep_what_the_case_has(Report& report, const TestCase& test_case, bool whole) {
   require_totals_of(report.totals, test_case.devices() * test_case.threads);
   require(test_case.devices() == 1 || report.devices.size() == test_case.devices(), "devices");
   if (test_case.devices() == 1) report.devices.clear();
-  for (std::size_t i = 0; i < report.devices.size(); ++i) {
-    TestCase one = of_device(test_case, i);
-    one.verify = false;
-    one.responder.memory.clear();  // what is no count is told of all
-    keep_what_the_case_has(report.devices[i], one);
-  }
+  for (std::size_t i = 0; i < report.devices.size(); ++i)
+    keep_what_the_case_has(report.devices[i], of_device(test_case, i), false);
   const bool numbered = numbers_read(test_case) != NumberPlace::none;
   require(!numbered || report.duplicated, "duplicated");
   require(!numbered || report.reordered, "reordered");
@@ -131,13 +127,13 @@ void keep_what_the_case_has(Report& report, const TestCase& test_case) {
   if (report.peak && report.peak->window_ns > kMaxTime_ns)
     throw MeasurementError(
         fmt::format("the peer's message: peak: window_ns is beyond {}", kMaxTime_ns));
-  const bool gpu = is_gpu(test_case.responder.memory);
+  const bool gpu = whole && is_gpu(test_case.responder.memory);
   require(!gpu || report.gpu_registration, "gpu_registration");
   require(!gpu || report.gpu_pcie_path, "gpu_pcie_path");
   if (!gpu) report.gpu_registration.reset(), report.gpu_pcie_path.reset();
   if (test_case.peers == 1) report.arrivals.clear();
   if (!test_case.watched() || !test_case.answered()) report.watched = {};
-  if (!test_case.verify) report.verdict.reset();
+  if (!test_case.verify || !whole) report.verdict.reset();
 }
 
 void require_totals_of(const Totals& totals, std::uint64_t threads) {

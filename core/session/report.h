@@ -86,8 +86,9 @@ Report report_for_peer(const Side& side, const TestCase& test_case, const Totals
 
 /// Leaves of a peer's report what such a case has.
 /// @param test_case  as it is in truth, its SGEs known
+/// @param whole      a report of all; else of a device, which counts and tells no more
 /// @throws MeasurementError  it lacks some of that
-void keep_what_the_case_has(Report& report, const TestCase& test_case);
+void keep_what_the_case_has(Report& report, const TestCase& test_case, bool whole = true);
 
 /// @throws MeasurementError  they are not of so many threads
 void require_totals_of(const Totals& totals, std::uint64_t threads);

@@ -11,7 +11,6 @@
 #include "core/engine/open_devices.h"
 #include "core/engine/placement/placement.h"
 #include "core/session/connect_test.h"
-#include "core/session/end_choice.h"
 #include "core/session/examine_peer.h"
 #include "core/session/failure.h"
 #include "core/session/handshake.h"
@@ -37,7 +36,7 @@ class RunningCase {
 
 /// A session that connects QPs runs no loop.
 CaseNeeds needs_of(const TestCase& test_case) {
-  return {.memory_bytes = case_memory_bytes(test_case, Role::responder),
+  return {.memory_bytes = case_memory_bytes(DeviceCase::usual(test_case, Role::responder)),
           .threads = test_case.control() ? 0 : test_case.loops(Role::responder)};
 }
 
@@ -48,44 +47,6 @@ std::string case_text(const TestCase& test_case) {
                      : test_case.open_loop()                 ? "load"
                                                              : "latency",
                      test_case.size_bytes, transport_text(test_case));
-}
-
-/// What a client leaves open is as this server was told. Port and GID belong to a device; one that
-/// the client has chosen from the list of this server's is as good as left open.
-void choose_own(EndSettings& asked, const std::optional<OwnEnd>& own) {
-  if (!own) return;
-  const auto fill = [](std::uint64_t& open, std::uint64_t ours) {
-    if (open == kAuto) open = ours;
-  };
-  if (asked.core.empty()) asked.core = own->core;
-  if (!asked.device.empty() && asked.device != own->device) return;
-  asked.device = own->device;
-  fill(asked.port_num, own->port_num);
-  fill(asked.gid_index, own->gid_index);
-}
-
-/// A server with a GPU of its own measures in that alone, which it has told its client, and
-/// registers it as its owner has said.
-/// @throws Unsupported
-void keep_to_own_memory(TestCase& asked, const std::optional<OwnEnd>& own) {
-  if (!own || own->memory.empty()) return;
-  if (asked.responder.memory != own->memory)
-    throw Unsupported(fmt::format(
-        "this server measures in the memory of {0} alone: use --peer-memory {0}", own->memory));
-  asked.registration.gpu = own->gpu_registration;
-}
-
-/// @param wait  what an automatic one has become at the initiator; any other is as the plan had it,
-///              for the CQs are made by it
-void settle_wait(TestCase& test_case, Wait wait) {
-  const bool open = test_case.wait == Wait::automatic;
-  const auto number = [](Wait one) { return static_cast<std::uint64_t>(one); };
-  const std::uint64_t min = number(open ? Wait::spin : test_case.wait),
-                      max = number(open ? Wait::yield : test_case.wait);
-  if (number(wait) < min || number(wait) > max)
-    throw MeasurementError(
-        fmt::format("the peer's message: wait is {}, outside {} to {}", number(wait), min, max));
-  test_case.wait = wait;
 }
 
 /// "mlx5_0 port 1, mlx5_1 port 1"
@@ -118,10 +79,10 @@ class ClientSession {
   void serve_case(const nlohmann::json& message);
   std::vector<OpenDevice*> open_for(const TestCase& test_case,
                                     const std::vector<GidsOfDevice>& peer);
-  std::optional<End> set_up_and_connect(std::span<OpenDevice* const> devices, TestCase& test_case,
-                                        std::uint64_t seed, const Placement& placement);
-  bool connect(End& end, TestCase& test_case);
-  std::optional<Totals> run(End& end, const TestCase& test_case);
+  std::optional<ConnectedEnd> set_up_and_connect(std::span<OpenDevice* const> devices,
+                                                 const DeviceCase& test_case, std::uint64_t seed,
+                                                 const Placement& placement);
+  std::optional<Totals> run(ConnectedEnd& end);
   std::optional<Totals> await_finish(LoopThread& loop, LoopThread* sender, WindowSync& windows,
                                      const EventFd& attention, End& end);
 
@@ -153,16 +114,12 @@ void ClientSession::welcome(const Greeting& greeting) {
 /// The devices that a client wants to know of; empty: there are none.
 std::vector<OpenDevice*> ClientSession::described(const Wanted& wanted) {
   if (!wanted.end) return {};
-  EndSettings end = *wanted.end;
-  choose_own(end, own_);
-  return devices_.find_each(end);
+  return devices_.find_each(with_own_end(*wanted.end, own_));
 }
 
 void ClientSession::list_ports_for(const Wanted& wanted) {
   if (!wanted.end) throw MeasurementError("the peer's message: the key \"end\" is missing");
-  EndSettings end = *wanted.end;
-  choose_own(end, own_);
-  answer_list_ports(channel_, end);
+  answer_list_ports(channel_, with_own_end(*wanted.end, own_));
 }
 
 /// Does what a peer asks for; tells it why that failed, unless it is the connection that did.
@@ -215,38 +172,36 @@ bool ClientSession::serve_next() {
 void ClientSession::serve_case(const nlohmann::json& message) {
   try {
     const auto prepare = read_message<Prepare>(message);
-    TestCase test_case = case_from_wire(prepare.test_case);
-    choose_own(test_case.responder, own_);
-    keep_to_own_memory(test_case, own_);
-    if (const std::string why = why_impossible(test_case); !why.empty()) throw Unsupported(why);
-    const RunningCase running{host_, needs_of(test_case)};
-    host_.log(case_text(test_case));
-    const std::vector<OpenDevice*> devices = open_for(test_case, prepare.devices);
+    const TestCase asked = with_own_end(case_from_wire(prepare.test_case), own_);
+    if (const std::string why = why_impossible(asked); !why.empty()) throw Unsupported(why);
+    const RunningCase running{host_, needs_of(asked)};
+    host_.log(case_text(asked));
+    const std::vector<OpenDevice*> devices = open_for(asked, prepare.devices);
     const auto avoid =
         prepare.same_host ? std::span<const unsigned>(prepare.cpus) : std::span<const unsigned>();
     const Placement placement =
-        place_end(test_case, Role::responder, prepare.same_host, avoid, claims_);
-    if (test_case.control()) {
+        place_end(asked, Role::responder, prepare.same_host, avoid, claims_);
+    const DeviceCase test_case{asked, devices, Role::responder};
+    if (asked.control()) {
       if (!serve_connects(channel_, *devices.front(), test_case, placement, interrupt_))
         send(make_message("abandoned"));
       return;
     }
-    for (const OpenDevice* device : devices)  // what the plan leaves to this end
-      test_case = with_known_sges(test_case, device->limits);
-    std::optional<End> end = set_up_and_connect(devices, test_case, prepare.seed, placement);
+    std::optional<ConnectedEnd> end =
+        set_up_and_connect(devices, test_case, prepare.seed, placement);
     if (!end) return;
-    const std::optional<Totals> sent = run(*end, test_case);
+    const std::optional<Totals> sent = run(*end);
     if (!sent) {
       send(make_message("abandoned"));
       return;
     }
-    Done done{.forward = report_for_peer(end->forward, test_case, *sent),
+    Done done{.forward = report_for_peer(end->forward, end->test_case, *sent),
               .backward = {},
               .placement = placement_data(placement, end->places()),
               .shared_responder = host_.case_is_shared()};
     if (!end->backward
              .empty())  // its messages come to the initiator, but for those that bring data here
-      done.backward = report_for_peer(end->backward, test_case, end->backward.totals());
+      done.backward = report_for_peer(end->backward, end->test_case, end->backward.totals());
     send(make_message("done", done));
   } catch (const ChannelError&) {
     throw;
@@ -276,50 +231,38 @@ std::vector<OpenDevice*> ClientSession::open_for(const TestCase& test_case,
 
 /// Makes this end and connects it, on the CPU of its first loop: see Repetition::prepare().
 /// @return nothing: the initiator has abandoned the case
-std::optional<End> ClientSession::set_up_and_connect(std::span<OpenDevice* const> devices,
-                                                     TestCase& test_case, std::uint64_t seed,
-                                                     const Placement& placement) {
+std::optional<ConnectedEnd> ClientSession::set_up_and_connect(std::span<OpenDevice* const> devices,
+                                                              const DeviceCase& test_case,
+                                                              std::uint64_t seed,
+                                                              const Placement& placement) {
   const Pinned pinned = pinned_to_make(placement, "--peer-core");
-  std::optional<End> end =
+  End made =
       devices.empty()
-          ? make_socket_end(channel_.fd(), interrupt_, test_case, Role::responder, seed, placement)
-          : make_verbs_end(devices, test_case, Role::responder, seed, {&interrupt_, channel_.fd()},
-                           placement);
-  send(make_message("ready", Ready{end->introductions(), placement.only()}));
-  if (!connect(*end, test_case)) end.reset();
-  return end;
-}
-
-/// Takes the initiator's introduction and connects to it.
-/// @return false when the initiator has abandoned the case
-bool ClientSession::connect(End& end, TestCase& test_case) {
+          ? make_socket_end(channel_.fd(), interrupt_, test_case, seed, placement)
+          : make_verbs_end(devices, test_case, seed, {&interrupt_, channel_.fd()}, placement);
+  send(make_message("ready", Ready{made.introductions(), placement.only()}));
   const nlohmann::json message = channel_.receive(Deadline::in(kSetupTimeout));
   const std::string type = type_of(message);
   if (type == "abandon") {
     send(make_message("abandoned"));
-    return false;
+    return std::nullopt;
   }
   if (type != "connect") throw MeasurementError("expected the message 'connect'");
   const auto connect = read_message<ConnectMessage>(message);
-  settle_wait(test_case, connect.wait);
-  end.connect(connect.ends);
+  ConnectedEnd end = connect_end(std::move(made), test_case, connect.ends, connect.wait);
   end.establish();
   end.forward.take_fatal_event();  // events of earlier cases are ignored
-  if (host_.shows_connected()) {
-    TestCase effective = test_case;
-    end.forward.record_effective(effective, connect.ends.forward);
-    host_.show_connected(connected_case(effective, end.introductions(), connect.ends));
-  }
-  return true;
+  if (host_.shows_connected()) host_.show_connected(end.connected_case(connect.ends));
+  return end;
 }
 
 /// The traffic, from the first message to the last.
 /// @return how many messages each of the initiator's threads sent; nothing: it abandons the case
-std::optional<Totals> ClientSession::run(End& end, const TestCase& test_case) {
+std::optional<Totals> ClientSession::run(ConnectedEnd& end) {
   const EventFd attention;
-  WindowSync windows{channel_, test_case, end.backward, attention};
+  WindowSync windows{channel_, end.test_case, end.backward, attention};
   const auto start = [&](Side& side) {
-    return std::make_unique<LoopThread>(side, test_case.wait, clock_, attention);
+    return std::make_unique<LoopThread>(side, end.test_case->wait, clock_, attention);
   };
   const auto loop = start(end.forward);
   std::unique_ptr<LoopThread> sender;

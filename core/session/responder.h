@@ -7,9 +7,9 @@
 #include <optional>
 
 #include "core/instrument/clock.h"
+#include "core/session/end_choice.h"
 #include "core/session/handshake.h"
 #include "core/session/session_host.h"
-#include "core/test_case/test_case.h"
 #include "core/wire/channel.h"
 
 namespace rdmameter {
@@ -34,11 +34,6 @@ Greeting admit_client(Channel& channel, const std::string& token, Admission& adm
 
 /// How a client's connection has ended by an exception.
 ClientEvent event_of(const std::exception& error);
-
-/// The settings of its end from a server's own command line.
-struct OwnEnd : EndSettings {
-  GpuRegistration gpu_registration = GpuRegistration::automatic;  ///< of its memory
-};
 
 /// Serves a client that was let in until it says bye, goes away, falls silent or misbehaves.
 /// Everything made for it is gone when this returns. Throws nothing: what went wrong is logged.

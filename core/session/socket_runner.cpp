@@ -37,14 +37,14 @@ SlotRing ring_of(std::span<std::byte> bytes, const Area& area) {
 
 }  // namespace
 
-SocketRunner::SocketRunner(int session, const InterruptSource& interrupt, const TestCase& test_case,
-                           Role role, std::uint64_t seed)
-    : EndpointRunner(test_case, role, seed),
+SocketRunner::SocketRunner(int session, const InterruptSource& interrupt,
+                           const DeviceCase& test_case, std::uint64_t seed)
+    : EndpointRunner(test_case, seed),
       interrupt_(interrupt),
-      host_(role == Role::initiator ? peer_host(session) : own_host(session)),
+      host_(role_ == Role::initiator ? peer_host(session) : own_host(session)),
       nonce_(make_nonce()),
       cancel_check_([session, &interrupt] { require_wanted(session, interrupt); }),
-      layout_(layout_of(test_case, role)),
+      layout_(layout_of(case_, role_)),
       source_pages_(pages_for(layout_.source, cancel_check_)),
       target_pages_(pages_for(layout_.target, cancel_check_)),
       source_(source_pages_.data(), layout_.source.total_bytes()),
@@ -55,7 +55,7 @@ SocketRunner::SocketRunner(int session, const InterruptSource& interrupt, const 
   loop_state_ = {.size_bytes = case_.size_bytes,
                  .source = ring_of(source_, layout_.source),
                  .target = ring_of(target_, layout_.target)};
-  if (role == Role::responder) listener_.emplace(Address{host_, 0});
+  if (role_ == Role::responder) listener_.emplace(Address{host_, 0});
 }
 
 Introduction SocketRunner::introduction() const {
@@ -64,12 +64,13 @@ Introduction SocketRunner::introduction() const {
   return end;
 }
 
-void SocketRunner::connect(const Introduction& peer) {
+Agreed SocketRunner::connect(const Introduction& peer) {
   if (role_ == Role::initiator)
     call(peer.where_listening());
   else
     let_in();
   loop_state_.socket = connection_.socket.get();
+  return {};
 }
 
 /// The number goes into the socket's empty buffer at once, so it is there before the responder is
@@ -135,9 +136,8 @@ void SocketRunner::abort_traffic() noexcept {
 
 std::optional<Verdict> SocketRunner::verify(std::uint64_t peer_total) const {
   if (layout_.target.slots == 0) return std::nullopt;
-  const Role sender = role_ == Role::initiator ? Role::responder : Role::initiator;
-  return check_target(target_, layout_.target, pattern_of(case_, seed_, sender), {}, peer_total,
-                      cancel_check_);
+  return check_target(target_, layout_.target, pattern_of(case_, seed_, other_end(role_)), {},
+                      peer_total, cancel_check_);
 }
 
 nlohmann::ordered_json SocketRunner::resources() const {
@@ -154,12 +154,12 @@ std::string SocketRunner::where() const {
   return "the test's TCP connection to " + connection_.peer;
 }
 
-End make_socket_end(int session, const InterruptSource& interrupt, const TestCase& test_case,
-                    Role role, std::uint64_t seed, const Placement& placement) {
+End make_socket_end(int session, const InterruptSource& interrupt, const DeviceCase& test_case,
+                    std::uint64_t seed, const Placement& placement) {
   End end;
   end.forward.cpus.assign(placement.cpus.begin(), placement.cpus.end());
   end.forward.runners.push_back(
-      std::make_unique<SocketRunner>(session, interrupt, test_case, role, seed));
+      std::make_unique<SocketRunner>(session, interrupt, test_case, seed));
   return end;
 }
 

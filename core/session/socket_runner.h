@@ -20,14 +20,13 @@ class SocketRunner final : public EndpointRunner {
   /// @param interrupt  borrowed
   /// @throws VerbsError        no memory for so large a message
   /// @throws MeasurementError  no socket; the peer has gone
-  SocketRunner(int session, const InterruptSource& interrupt, const TestCase& test_case, Role role,
+  SocketRunner(int session, const InterruptSource& interrupt, const DeviceCase& test_case,
                std::uint64_t seed);
 
   /// The responder's: port, and the number that shows whose connection it is.
   Introduction introduction() const override;
   /// The initiator connects and shows the number; the responder accepts no other connection.
-  void connect(const Introduction& peer) override;
-  void record_effective(TestCase&, const Introduction&) const override {}
+  Agreed connect(const Introduction& peer) override;
   std::string take_fatal_event() override { return {}; }
   void abort_traffic() noexcept override;
   std::optional<Verdict> verify(std::uint64_t peer_total) const override;
@@ -57,7 +56,7 @@ class SocketRunner final : public EndpointRunner {
 
 /// An end of a case over TCP. Arguments and errors as SocketRunner's.
 /// @param placement  where the loop runs
-End make_socket_end(int session, const InterruptSource& interrupt, const TestCase& test_case,
-                    Role role, std::uint64_t seed, const Placement& placement);
+End make_socket_end(int session, const InterruptSource& interrupt, const DeviceCase& test_case,
+                    std::uint64_t seed, const Placement& placement);
 
 }  // namespace rdmameter

@@ -78,10 +78,4 @@ PkeyEntry choose_pkey(ibv_context& context, const PortInfo& port, const PathSett
   return {index, value};
 }
 
-TestCase with_known_pkey(TestCase test_case, ibv_context& context, const PortInfo& port) {
-  if (const auto value = choose_pkey(context, port, test_case.path).value)
-    test_case.path.pkey = *value;
-  return test_case;
-}
-
 }  // namespace rdmameter

@@ -27,7 +27,4 @@ struct PkeyEntry {
 /// @throws Unsupported  there is none; the text lists those that there are
 PkeyEntry choose_pkey(ibv_context& context, const PortInfo& port, const PathSettings& path);
 
-/// The case with its key by value, as the other end is to look it up.
-TestCase with_known_pkey(TestCase test_case, ibv_context& context, const PortInfo& port);
-
 }  // namespace rdmameter

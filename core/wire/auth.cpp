@@ -111,7 +111,7 @@ bool proof_holds(std::string_view token, Role prover, const Challenge& challenge
 }
 
 SealKeys make_seal_keys(std::string_view token, Role own, const Challenge& challenge) {
-  const Role other = own == Role::initiator ? Role::responder : Role::initiator;
+  const Role other = other_end(own);
   return {.send = hmac_of(token, kSealPurpose, own, challenge),
           .receive = hmac_of(token, kSealPurpose, other, challenge)};
 }

@@ -47,16 +47,14 @@ void take_case(const nlohmann::json& message) {
   require(case_to_wire(case_from_wire(case_to_wire(asked))) == case_to_wire(asked));
   require(!case_json(asked).dump().empty());
   if (!why_impossible(asked).empty()) return;
-  DeviceLimits limits;
-  limits.max_sge = limits.max_srq_sge = 32;
-  const TestCase test_case = with_known_sges(asked, limits);
   for (const Role role : {Role::initiator, Role::responder}) {
+    const DeviceCase test_case = DeviceCase::usual(asked, role);
     const Layout layout = layout_of(test_case, role);
     require_sound(layout.source);
     require_sound(layout.target);
     const QueueDepths depths = queue_depths_of(test_case, role);
     require(depths.send >= 1 && depths.receive >= 1);
-    const std::uint64_t bytes = case_memory_bytes(test_case, role);
+    const std::uint64_t bytes = case_memory_bytes(test_case);
     require(bytes >= layout.source.total_bytes() + layout.target.total_bytes());
     require(bytes < (1ULL << 60));
   }

@@ -132,11 +132,12 @@ TEST(Layout, OfAGroupsPongsEachHasAReceiveAndTheSlotsOfManyReceiversAreFewer) {
   TestCase test_case = null_case(Opcode::mcast_send, Pattern::ping_pong, Transport::ud);
   test_case.size_bytes = 4096;
   test_case.peers = 300;
-  EXPECT_EQ(posted_receives(at_end(test_case, Role::initiator)), 512U);
-  EXPECT_EQ(posted_receives(at_end(test_case, Role::responder)), 96U);
-  for (const Role role : {Role::initiator, Role::responder})
-    EXPECT_EQ(layout_of(at_end(test_case, role), role).target.slots,
-              posted_receives(at_end(test_case, role)));
+  EXPECT_EQ(posted_receives(DeviceCase::usual(test_case, Role::initiator)), 512U);
+  EXPECT_EQ(posted_receives(DeviceCase::usual(test_case, Role::responder)), 96U);
+  for (const Role role : {Role::initiator, Role::responder}) {
+    const DeviceCase settled = DeviceCase::usual(test_case, role);
+    EXPECT_EQ(layout_of(settled, role).target.slots, posted_receives(settled));
+  }
 }
 
 TEST(Layout, WhereNothingIsReadReceivesTakeTurnsInAMiB) {

@@ -164,6 +164,14 @@ def deriving(files, root, base, known):
     return found
 
 
+# Who measures holds no case that can be changed, but for the files that settle it, that choose devices for it, that make
+# it a row's or a message's, and that ask for cases of their own.
+SETTLING = tuple(f"core/{name}" for name in (
+    "engine/settle.h", "engine/settle.cpp", "session/end_choice.h", "session/end_choice.cpp",
+    "engine/measurer.h", "engine/introduction.h",
+    "engine/search/sweep_measurer.cpp", "engine/null/null_measurer.cpp"))
+
+
 def main():
     root = sys.argv[1]
     files = sources(root)
@@ -187,6 +195,9 @@ def main():
          writing(files, root, r"[(,]\s*stdout\b|std::cout|fmt::print\(|\b(printf|puts|putchar)\(", ("core/log/print.cpp",))),
         ("an end is data: what derives from EndpointRunner is a network, and passes nothing on to other runners",
          deriving(files, root, "EndpointRunner", ("VerbsRunner", "SocketRunner"))),
+        ("a case is settled in three moments, by core/engine/settle.cpp: who measures it can read it alone",
+         [line for line in writing(files, root, r"(?<!const )\bTestCase(&&?|\*)? \w+\s*[=;,){]", SETTLING)
+          if line.startswith(("core/engine/", "core/session/", "core/control/", "core/server/"))]),
         ("no two headers define a type or a constant of one name", twice_defined(files, root)),
         ("a header is guarded by #pragma once", without(files, root, r"\.h$", "#pragma once")),
         # fmt 10 and before have it in <fmt/format.h>, too.

@@ -19,11 +19,6 @@ std::uint64_t latency_series_bytes(const TestCase& test_case) {
   return test_case.latency_over_time() ? LatencySeries::kBytes : 0;
 }
 
-void settle_interval(TestCase& test_case) {
-  if (test_case.open_loop() || test_case.until_interrupted())
-    test_case.interval_ns = test_case.interval();
-}
-
 std::optional<OverTimeData> over_time_of(LatencySeries* series) {
   if (series == nullptr) return std::nullopt;
   const std::vector<IntervalLatency> intervals = series->intervals();

@@ -17,9 +17,6 @@ std::unique_ptr<LatencySeries> make_latency_series(const TestCase& test_case);
 /// The memory of make_latency_series().
 std::uint64_t latency_series_bytes(const TestCase& test_case);
 
-/// Puts the length of intervals in the place of `auto`, where they mean something.
-void settle_interval(TestCase& test_case);
-
 /// @param series  of a loop that has ended; null: there is none
 std::optional<OverTimeData> over_time_of(LatencySeries* series);
 

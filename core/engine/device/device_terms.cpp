@@ -79,24 +79,6 @@ int memory_access(const TestCase& test_case, int remote_access) {
   return access;
 }
 
-TestCase with_known_signals(TestCase test_case, const DeviceLimits& limits,
-                            const std::string& where) {
-  std::uint64_t& every = test_case.queues.signal_every;
-  if (limits.unsignaled || every == 1) return test_case;
-  if (!test_case.queues.signal_by_default)
-    throw Unsupported(fmt::format(
-        "--signal-every {}: {} does not support unsignaled requests; use --signal-every 1", every,
-        where));
-  every = 1;
-  return test_case;
-}
-
-TestCase with_known_connect(TestCase test_case, const OpenDevice& device) {
-  if (test_case.connect_by_default && !test_case.multicast() && is_iwarp(*device.context))
-    test_case.connect = Connect::cm;
-  return test_case;
-}
-
 void require_iwarp_has(const OpenDevice& device, const TestCase& test_case) {
   if (!is_iwarp(*device.context)) return;
   const auto lacks = [&device](std::string_view what, std::string_view remedy) {

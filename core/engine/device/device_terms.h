@@ -16,15 +16,6 @@ namespace rdmameter {
 /// registered. @param remote_access  IBV_ACCESS_REMOTE_...
 int memory_access(const TestCase& test_case, int remote_access);
 
-/// The case with as many signals as this device demands: where their number was not specified, a
-/// completion of each request.
-/// @throws Unsupported  fewer signals were specified
-TestCase with_known_signals(TestCase test_case, const DeviceLimits& limits,
-                            const std::string& where);
-
-/// The case with rdma_cm where the way to connect was not specified, and the device knows no other.
-TestCase with_known_connect(TestCase test_case, const OpenDevice& device);
-
 /// @throws Unsupported  the device is an iWARP one, and that has no such transport, operation or
 /// property of a path, or its QPs are not connected so
 void require_iwarp_has(const OpenDevice& device, const TestCase& test_case);

@@ -4,9 +4,6 @@
 #include <algorithm>
 #include <bit>
 #include <numeric>
-#include <utility>
-
-#include "core/verbs/device.h"
 
 namespace rdmameter {
 namespace {
@@ -237,18 +234,6 @@ bool leaves_traces(const TestCase& test_case) {
   return all != 0 && one_sided_area(test_case).slots == all;
 }
 
-TestCase backward_of(TestCase test_case) {
-  std::string &mine = test_case.initiator.memory, &theirs = test_case.responder.memory;
-  if (is_opened(mine) || is_opened(theirs)) std::swap(mine, theirs);
-  return test_case;
-}
-
-TestCase at_end(const TestCase& test_case, Role role) {
-  TestCase new_case = test_case;
-  if (role == Role::responder) new_case.qps *= new_case.peers;
-  return new_case;
-}
-
 std::uint64_t peers_per_qp(const TestCase& test_case, Role role) {
   return role == Role::initiator && !test_case.multicast() ? test_case.peers : 1;
 }
@@ -308,8 +293,7 @@ Layout layout_of(const TestCase& test_case, Role role) {
 }
 
 Area remote_area(const TestCase& test_case, Role role) {
-  const Layout far =
-      layout_of(test_case, role == Role::initiator ? Role::responder : Role::initiator);
+  const Layout far = layout_of(test_case, other_end(role));
   return test_case.returns_data() ? far.source : far.target;
 }
 
@@ -320,18 +304,6 @@ const Area& request_area_of(const TestCase& test_case, const Layout& layout) {
 Area remote_part(const TestCase& test_case, std::size_t part) {
   const Layout far = layout_of(test_case, Role::responder).parts[part];
   return traits(mix_of(test_case)[part].opcode).returns_data ? far.source : far.target;
-}
-
-TestCase with_known_sges(const TestCase& test_case, const DeviceLimits& limits) {
-  TestCase known = test_case;
-  const std::uint32_t max_read = limits.max_sge_rd != 0 ? limits.max_sge_rd : limits.max_sge;
-  if (known.queues.sge == kDeviceMax)
-    known.queues.sge = std::clamp<std::uint64_t>(known.returns_data() ? max_read : limits.max_sge,
-                                                 1, known.size_bytes);
-  if (known.queues.recv_sge == kDeviceMax)
-    known.queues.recv_sge = std::clamp<std::uint64_t>(
-        known.shared_receives() ? limits.max_srq_sge : limits.max_sge, 1, known.size_bytes);
-  return known;
 }
 
 }  // namespace rdmameter

@@ -11,8 +11,6 @@
 
 namespace rdmameter {
 
-struct DeviceLimits;  // core/verbs/device.h
-
 /// The Global Routing Header that precedes every UD receive (IBTA vol. 1, 11.4.1.2: the
 /// first 40 bytes).
 inline constexpr std::uint64_t kGrhBytes = 40;
@@ -108,7 +106,7 @@ bool reads_receives(const TestCase& test_case);
 /// where each has a slot of its own, as many as there is memory for (64 MiB for a QP, 1 GiB for all
 /// of a thread and direction, 8 GiB for all of an end; of a ping-pong as layout_of() says), whole
 /// lists of them.
-/// @param test_case  as the end has it (at_end()), with its SGEs known
+/// @param test_case  as the end has it, with its SGEs known
 std::uint64_t posted_receives(const TestCase& test_case);
 
 /// Low bits of a number, which count a QP's messages; the others tell the QP.
@@ -123,14 +121,6 @@ bool leaves_traces(const TestCase& test_case);
 /// WRs that an end has under way per QP.
 std::uint64_t in_flight(const TestCase& test_case);
 
-/// The responder's direction of a bidirectional case, as a case that the responder initiates.
-/// Memory that is opened by a name (a GPU, a file) belongs to a machine, so each machine then has
-/// its own memory in both directions.
-TestCase backward_of(TestCase test_case);
-
-/// The case as one end has it: of one QP with several peers the responder has as many QPs.
-TestCase at_end(const TestCase& test_case, Role role);
-
 /// QPs of the other end's that each of this end's QPs addresses in turn.
 std::uint64_t peers_per_qp(const TestCase& test_case, Role role);
 
@@ -140,9 +130,6 @@ std::uint64_t copies_of(const TestCase& test_case);
 /// Does this end post requests? Does it post receives?
 bool posts_sends(const TestCase& test_case, Role role);
 bool posts_receives(const TestCase& test_case, Role role);
-
-/// The case with its `max` SGEs as this device has them: what layouts are made for.
-TestCase with_known_sges(const TestCase& test_case, const DeviceLimits& limits);
 
 /// Every n-th WR is signaled; a completion latency's and an open loop's are all.
 std::uint32_t signal_period(const TestCase& test_case);

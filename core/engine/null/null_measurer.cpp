@@ -36,7 +36,7 @@ struct NullRun {
   bool interrupted = false;
 };
 
-void run_on_null(NullRun& run, const TestCase& test_case, const ClockChoice& clock,
+void run_on_null(NullRun& run, const DeviceCase& test_case, const ClockChoice& clock,
                  const StopFlag& stop, const IntervalListener& on_interval = {},
                  std::optional<unsigned> cpu = {}) {
   auto pinned = std::make_unique<Pinned>(cpu, "--core");
@@ -51,20 +51,19 @@ void run_on_null(NullRun& run, const TestCase& test_case, const ClockChoice& clo
   run.buffer_bytes = endpoint.buffer_bytes();
   LoopPlan plan;
   fill_plan(plan, test_case);
-  const Wait wait = test_case.wait == Wait::yield ? Wait::yield : Wait::spin;
   pinned.reset();  // the thread of `lines` is to run elsewhere
   const IntervalThread lines{test_case, [&] { return run.tally.progress.load(); }, on_interval,
                              run.over_time.get()};
   pinned = std::make_unique<Pinned>(cpu, "--core");
   if (work.watch() != nullptr) work.watch()->begin(clock);
-  run.end = choose_loop(test_case, Role::initiator, wait, clock.kind)(work.loop_state(), plan,
-                                                                      clock, stop, run.tally);
+  run.end = choose_loop(test_case, Role::initiator, test_case->wait, clock.kind)(
+      work.loop_state(), plan, clock, stop, run.tally);
   run.place = place_now();
   run.load = work.load();
   if (work.watch() != nullptr) run.watched = work.watch()->data(clock);
   run.per_qp = work.per_qp(run.tally.elapsed_ns);
   run.peak =
-      work.peak(test_case.size_bytes,
+      work.peak(test_case->size_bytes,
                 clock.kind == ClockChoice::Kind::counter ? clock.counter.scale : TickScale{});
 }
 
@@ -100,10 +99,11 @@ class NullMeasurer final : public Measurer {
                const IntervalListener& on_interval)
       : clock_(clock), interrupt_(interrupt), on_interval_(on_interval) {}
 
-  Outcome measure(const TestCase& test_case) override {
-    if (const std::string why = why_impossible(test_case); !why.empty()) throw Unsupported(why);
-    if (const std::string why = why_not_null(test_case); !why.empty()) throw Unsupported(why);
+  Outcome measure(const TestCase& asked) override {
+    if (const std::string why = why_impossible(asked); !why.empty()) throw Unsupported(why);
+    if (const std::string why = why_not_null(asked); !why.empty()) throw Unsupported(why);
     if (interrupt_.requested()) throw Interrupted("interrupted");
+    const DeviceCase test_case = DeviceCase::on_null_device(asked);
     const Placement placement =
         choose_placement(wish_of(test_case, Role::initiator, "", false), claims_);
     NullRun run;
@@ -131,32 +131,27 @@ class NullMeasurer final : public Measurer {
   nlohmann::ordered_json responder_environment() const override { return nullptr; }
 
  private:
-  static Outcome outcome(const TestCase& test_case, NullRun& run, const Placement& placement) {
+  static Outcome outcome(const DeviceCase& test_case, NullRun& run, const Placement& placement) {
     Outcome outcome;
-    outcome.effective = test_case;
-    outcome.effective.initiator.device = "null";
-    outcome.effective.queues.thread_domain = 0;
-    outcome.effective.registration.relaxed_ordering = 0;
-    if (test_case.wait == Wait::automatic) outcome.effective.wait = Wait::spin;
+    outcome.effective = as_measured(test_case);
     outcome.operations = run.tally.operations;
     outcome.interrupted = run.interrupted;
     outcome.elapsed_ns = run.tally.elapsed_ns;
     if (run.latency) outcome.latency = latency_of(test_case, *run.latency);
     if (run.watched)
       outcome.blame = judge_late_samples({.samples = outcome.latency->histogram,
-                                          .late_ns = test_case.late_ns,
-                                          .warmup = test_case.warmup,
+                                          .late_ns = test_case->late_ns,
+                                          .warmup = test_case->warmup,
                                           .own = *run.watched,
-                                          .open_loop = test_case.open_loop()});
+                                          .open_loop = test_case->open_loop()});
     outcome.load = run.load;
     outcome.over_time = over_time_of(run.over_time.get());
-    settle_interval(outcome.effective);
-    const FlowLabels labels{test_case.path.flow_label};
+    const FlowLabels labels{test_case->path.flow_label};
     for (std::size_t i = 0; i < run.per_qp.size(); ++i) run.per_qp[i].flow_label = labels.of(i);
     if (!run.per_qp.empty()) outcome.per_qp = per_qp_data(run.per_qp);
-    if (test_case.pattern == Pattern::bandwidth)
+    if (test_case->pattern == Pattern::bandwidth)
       outcome.bandwidth = BandwidthData{.messages = run.tally.operations,
-                                        .bytes = run.tally.operations * test_case.size_bytes,
+                                        .bytes = run.tally.operations * test_case->size_bytes,
                                         .window_ns = run.tally.elapsed_ns,
                                         .traffic_messages = run.tally.total,
                                         .traffic_ns = run.tally.traffic_ns,
@@ -211,7 +206,7 @@ nlohmann::ordered_json instrument_overhead(const ClockChoice& clock) {
     test_case.iterations = 10'000;
     test_case.warmup = 1'000;
     NullRun run;
-    run_on_null(run, test_case, clock, never);
+    run_on_null(run, DeviceCase::on_null_device(test_case), clock, never);
     floor[test.key] = static_cast<double>(run.tally.elapsed_ns) /
                       static_cast<double>(std::max<std::uint64_t>(run.tally.operations, 1));
   }

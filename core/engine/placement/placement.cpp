@@ -121,7 +121,7 @@ Placement choose_placement(const PlacementWish& wish, CpuClaims& claims, const H
 
 PlacementWish wish_of(const TestCase& test_case, Role role, std::string_view device, bool same_host,
                       std::span<const unsigned> avoid) {
-  const Role other = role == Role::initiator ? Role::responder : Role::initiator;
+  const Role other = other_end(role);
   const std::uint64_t loops = test_case.loops(role);
   return {.option = role == Role::initiator ? "--core" : "--peer-core",
           .core = test_case.end(role).core,

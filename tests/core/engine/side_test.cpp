@@ -26,11 +26,15 @@ class FakeRunner final : public EndpointRunner {
   using Body = std::function<LoopResult(const LoopPlan&, const StopFlag&, LoopTally&)>;
 
   FakeRunner(const TestCase& test_case, std::uint64_t seed, Body body)
-      : EndpointRunner(test_case, Role::initiator, seed), seed_(seed), body_(std::move(body)) {}
+      : EndpointRunner(DeviceCase::usual(test_case, Role::initiator), seed),
+        seed_(seed),
+        body_(std::move(body)) {}
 
   Introduction introduction() const override { return {.recv_sge = seed_}; }
-  void connect(const Introduction& peer) override { peer_ = peer.recv_sge; }
-  void record_effective(TestCase&, const Introduction&) const override {}
+  Agreed connect(const Introduction& peer) override {
+    peer_ = peer.recv_sge;
+    return {};
+  }
   std::string take_fatal_event() override {
     return ++asked_for_events_ == event_after_ ? "IBV_EVENT_PORT_ERR" : "";
   }

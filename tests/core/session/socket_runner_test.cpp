@@ -31,8 +31,9 @@ struct Ends {
       : test_case(wanted),
         here(connect_to({"127.0.0.1", listener.port()}, Deadline::in(5s), interrupt)),
         there(std::move(listener.accept(Deadline::in(5s), interrupt).value())),
-        initiator(here.socket.get(), interrupt, test_case, Role::initiator, 7),
-        responder(there.socket.get(), interrupt, test_case, Role::responder, responder_seed) {}
+        initiator(here.socket.get(), interrupt, {test_case, {}, Role::initiator}, 7),
+        responder(there.socket.get(), interrupt, {test_case, {}, Role::responder}, responder_seed) {
+  }
 
   void connect() {
     initiator.connect(responder.introduction());
@@ -126,7 +127,7 @@ TEST(SocketRunner, IsNotMadeToItsEndWhenItIsInterruptedOrThePeerHasGone) {
   std::optional<Connection> there = listener.accept(Deadline::in(5s), calm);
   const TestCase large = tcp(Pattern::ping_pong, 256 << 20);
   const auto make = [&](const InterruptSource& interrupt) {
-    SocketRunner{here.socket.get(), interrupt, large, Role::responder, 7};
+    SocketRunner{here.socket.get(), interrupt, {large, {}, Role::responder}, 7};
   };
   EXPECT_THROW(make(raised), Interrupted);
   there.reset();

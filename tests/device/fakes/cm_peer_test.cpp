@@ -64,8 +64,8 @@ struct Ends {
 
   OpenDevice device = open_for_run("", kAuto, kAuto);
   TestCase test_case;
-  Endpoint initiator{device, test_case, Role::initiator},
-      responder{device, test_case, Role::responder};
+  Endpoint initiator{device, {test_case, device, Role::initiator}},
+      responder{device, {test_case, device, Role::responder}};
   CmConnector caller, called;
   Agreed agreed;
   std::uint16_t port = 0;

@@ -85,8 +85,8 @@ struct Checked {
 };
 
 Checked measure(OpenDevice& device, const TestCase& test_case) {
-  VerbsRunner initiator{device, test_case, Role::initiator, 7},
-      responder{device, test_case, Role::responder, 7};
+  VerbsRunner initiator{device, {test_case, device, Role::initiator}, 7},
+      responder{device, {test_case, device, Role::responder}, 7};
   responder.connect(initiator.introduction());
   initiator.connect(responder.introduction());
   const ClockChoice clock = choose_clock();
@@ -170,7 +170,7 @@ TEST(DeviceMemoryLimits, MoreThanTheDeviceHasIsUnsupportedWithBothFigures) {
   TestCase test_case = default_case(Opcode::rdma_write, Pattern::bandwidth);
   test_case.initiator.memory = "device";
   try {
-    VerbsRunner{device, test_case, Role::initiator, 7};
+    VerbsRunner{device, {test_case, device, Role::initiator}, 7};
     FAIL() << "it was taken";
   } catch (const Unsupported& error) {
     EXPECT_NE(std::string(error.what()).find("the device gives at most 4096"), std::string::npos)

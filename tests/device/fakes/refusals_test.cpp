@@ -42,7 +42,7 @@ TestCase posted_by_wr(Opcode opcode, Transport transport) {
 
 std::string refusal(OpenDevice& device, const TestCase& test_case, Role role) {
   try {
-    const Endpoint endpoint{device, test_case, role};
+    const Endpoint endpoint{device, {test_case, device, role}};
   } catch (const Unsupported& error) {
     return error.what();
   }
@@ -112,7 +112,7 @@ TEST_F(Refusals, AreNotNeededWhereEachCqHoldsAllThatItsQpsCanFlush) {
         test_case.queues.depth = 300;
         test_case.queues.signal_every = 100;
         test_case.queues.recv = shared;
-        const Endpoint endpoint{device, test_case, role};
+        const Endpoint endpoint{device, {test_case, device, role}};
         const auto result = endpoint.resources();
         const auto count = [&](const char* key) { return result.at(key).get<std::uint64_t>(); };
         EXPECT_GE(count("send_cqes"), 3 * count("send_wrs_per_qp")) << result;
@@ -128,7 +128,7 @@ TEST_F(Refusals, OfThreadDomainsNeedNoErrno) {
   TestCase test_case = default_case(Opcode::rdma_write, Pattern::bandwidth);
   test_case.queues.thread_domain = 1;
   errno = 0;
-  EXPECT_THROW((Endpoint{device, test_case, Role::initiator}), VerbsError);
+  EXPECT_THROW((Endpoint{device, {test_case, device, Role::initiator}}), VerbsError);
 }
 
 TEST_F(Refusals, OfAtomicsSayThatThereAreNone) {

@@ -81,8 +81,8 @@ struct Told {
 };
 
 Told measure(OpenDevice& device, const TestCase& test_case) {
-  VerbsRunner initiator{device, test_case, Role::initiator, 7},
-      responder{device, test_case, Role::responder, 7};
+  VerbsRunner initiator{device, {test_case, device, Role::initiator}, 7},
+      responder{device, {test_case, device, Role::responder}, 7};
   responder.connect(initiator.introduction());
   initiator.connect(responder.introduction());
   const ClockChoice clock;  // the kernel's, which the device's is made of
@@ -152,7 +152,7 @@ TEST(TimestampLimits, ADeviceWithoutThemIsUnsupported) {
   TestCase test_case = default_case(Opcode::rdma_read, Pattern::completion_latency);
   test_case.queues.cq = Interface::extended;
   test_case.queues.timestamps = true;
-  EXPECT_THROW((VerbsRunner{device, test_case, Role::initiator, 7}), Unsupported);
+  EXPECT_THROW((VerbsRunner{device, {test_case, device, Role::initiator}, 7}), Unsupported);
 }
 
 }  // namespace
