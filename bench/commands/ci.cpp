@@ -14,7 +14,6 @@
 #include "bench/commands/ab.h"
 #include "bench/commands/ab_variant.h"
 #include "bench/commands/compare.h"
-#include "bench/commands/merge.h"
 #include "bench/commands/report.h"
 #include "bench/doctor/examination_text.h"
 #include "bench/options/arguments.h"
@@ -23,6 +22,7 @@
 #include "bench/running/child.h"
 #include "core/base/error.h"
 #include "core/log/print.h"
+#include "reports/merge.h"
 #include "reports/text/terminal_lines.h"
 
 namespace rdmameter {
@@ -128,10 +128,12 @@ ExitStatus judge_programs(const CiArguments& options, const Invocation& invocati
 
 ExitStatus judge_files(const CiArguments& options, const Runs& runs, const Invocation& invocation) {
   const std::string result = artefact(options, "new.json");
-  write_merged({.files = runs.results,
-                .output = result,
-                .allow_environment_change = options.verdict.allow_environment_change},
-               invocation);
+  const std::string merged =
+      write_merged({.files = runs.results,
+                    .output = result,
+                    .command = invocation.command_line,
+                    .allow_environment_change = options.verdict.allow_environment_change});
+  print_lines("{}: {}\n", result, merged);
   const std::string page = artefact(options, "report.html");
   if (options.base.empty()) {
     write_report({.files = {result}, .cases = {}, .output = page});
