@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "bench/running/process.h"
+#include "core/base/error_text.h"
 #include "core/result/result_file.h"
 #include "reports/compare/comparison.h"
 
