@@ -7,7 +7,7 @@
 #include <map>
 #include <utility>
 
-#include "reports/export/csv.h"
+#include "reports/export/format.h"
 #include "reports/figures/ablation.h"
 #include "reports/figures/figures.h"
 #include "reports/figures/retransmit_stalls.h"

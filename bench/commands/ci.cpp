@@ -13,12 +13,12 @@
 
 #include "bench/commands/ab.h"
 #include "bench/commands/ab_variant.h"
-#include "bench/commands/compare.h"
 #include "bench/commands/report.h"
 #include "bench/doctor/examination_text.h"
 #include "bench/options/arguments.h"
 #include "bench/options/command.h"
 #include "bench/options/plan.h"
+#include "bench/options/result_options.h"
 #include "bench/running/child.h"
 #include "core/base/error.h"
 #include "core/log/print.h"
@@ -148,7 +148,7 @@ ExitStatus judge_files(const CiArguments& options, const Runs& runs, const Invoc
   const VerdictOptions verdict = verdict_of(options);
   std::error_code ignored;  // of the look before
   std::filesystem::remove(artefact(options, "summary.md"), ignored);
-  const ExitStatus status = compare_results({.files = {options.base, result}, .verdict = verdict});
+  const ExitStatus status = compare_results({options.base, result}, verdict);
   write_report({.files = {options.base, result}, .cases = {}, .output = page});
   return status;
 }

@@ -231,4 +231,22 @@ ExitStatus write_verdict(const Comparison& comparison, const VerdictOptions& opt
   return status_of_conclusion(comparison.conclusion);
 }
 
+ExitStatus compare_results(const std::vector<std::string>& files, const VerdictOptions& options) {
+  ComparisonOptions how = options;
+  if (files.empty() || files.size() > 2)
+    throw UsageError(
+        "compare: name two results, BASE and NEW, or one of 'rdmameter ab' that has both sides");
+  check_verdict_files(options);
+  if (files.size() == 1) {
+    Comparable both = read_comparable(files.front());
+    add_noise(options, both);
+    take_gates_of(both, how);
+    return write_verdict(compare_sides(both, how), options);
+  }
+  auto [base, other] = read_comparables(files.front(), files.back());
+  add_noise(options, base);
+  take_gates_of(other, how);
+  return write_verdict(compare_files(base, other, how), options);
+}
+
 }  // namespace rdmameter

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "reports/export/csv.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,6 +9,7 @@
 
 #include "core/base/printable.h"
 #include "core/result/row_json.h"
+#include "reports/export/format.h"
 #include "reports/figures/figures.h"
 #include "reports/summary/line_rate.h"
 #include "reports/summary/summary.h"

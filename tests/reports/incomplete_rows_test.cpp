@@ -21,7 +21,6 @@
 #include "core/result/result_file.h"
 #include "reports/compare/comparison.h"
 #include "reports/compare/output.h"
-#include "reports/export/csv.h"
 #include "reports/export/format.h"
 #include "reports/history/history_file.h"
 #include "reports/html/report.h"

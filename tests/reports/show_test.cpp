@@ -16,7 +16,7 @@
 
 #include "core/result/row_json.h"
 #include "core/test_case/test_case.h"
-#include "reports/export/csv.h"
+#include "reports/export/format.h"
 #include "reports/figures/figures.h"
 #include "reports/summary/line_rate.h"
 #include "reports/summary/summary.h"
