@@ -94,7 +94,7 @@ std::string ns_text(double value) {
 std::string mixed_text(const Ablation& ablation, FactorSet factors) {
   std::string text;
   for (const FactorSet alias : aliases_of(factors, ablation.axes.size()))
-    text += (text.empty() ? "" : ", ") + names_of(ablation, alias, "×");
+    add_item(text, names_of(ablation, alias, "×"));
   return text;
 }
 

@@ -93,7 +93,7 @@ Facts short_facts_of(const Json& end) {
 /// "alpha; rxe0/1: Ethernet, MTU 4096 B"
 std::string joined_short(const Facts& facts) {
   std::string text;
-  for (const auto& [name, value] : facts) text += (text.empty() ? "" : "; ") + value;
+  for (const auto& [name, value] : facts) add_item(text, value, "; ");
   return text;
 }
 

@@ -275,8 +275,7 @@ Table prediction_table(const TopologyModel& model, std::span<const std::uint64_t
     for (const ModelShape& shape : model.shapes) {
       const auto result = predict(model, shape, n);
       if (!result) {
-        unknown +=
-            fmt::format("{}{} at {}", unknown.empty() ? "" : ", ", printable(shape_text(shape)), n);
+        add_item(unknown, fmt::format("{} at {}", printable(shape_text(shape)), n));
         continue;
       }
       for (const Prediction::AtSize& at : result->sizes)
