@@ -34,7 +34,7 @@ std::vector<Json> runs_of(const std::string& path, const Json& context) {
   return runs.get<std::vector<Json>>();
 }
 
-/// A run's own id; of older results the whole context, of which date, load and floor are its own.
+/// A run's own id; of older results the whole context, of which date, load and overhead are its own.
 std::string identity_of(const Json& run) {
   const Json& id = fact_at(run, "/rdmameter/run_id");
   return id.is_string() ? id.get<std::string>() : run.dump();

@@ -177,7 +177,7 @@ std::string facts_table(const std::vector<End>& ends, const std::vector<std::str
 }
 
 std::string commands_table(const PageCases& page) {
-  Table table{text_columns({"result", "command", "the instrument's own cost"})};
+  Table table{text_columns({"result", "command", "the instrument's overhead"})};
   for (std::size_t i = 0; i < page.files.size(); ++i) {
     const Json& ours = page.files[i].context.at("rdmameter");
     std::string overhead;

@@ -187,7 +187,7 @@ std::string describe_context(const ResultFile& file, bool all, const TextStyle& 
   text += labelled("command", printable(text_at(ours, "command")), style);
   for (const auto& [label, facts] : told_ends(environment_ends(ours), all))
     text += labelled(label, facts, style);
-  return text + labelled("floor", joined(flatten(ours.at("floor"))), style);
+  return text + labelled("overhead", joined(flatten(ours.at("floor"))), style);
 }
 
 std::vector<EnvironmentEnd> two_ends(const Json& ours) {
