@@ -99,7 +99,8 @@ std::vector<FigureCsv> statistics(std::string_view prefix, std::string_view obje
 /// Of kinds of figures whose cases have one line.
 void add_kinds(CsvColumns& columns, bool early) {
   for (const Figures& each : figures())
-    if (each.parts == nullptr && each.csv_early == early) add(columns, each.csv);
+    for (std::size_t i = 0; each.parts == nullptr && i < each.csv.size(); ++i)
+      if ((i < each.csv_early) == early) add(columns, {each.csv[i]});
 }
 
 /// Of kinds of figures; of a collective among ranks, and of any traffic the barrier: the same

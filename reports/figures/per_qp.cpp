@@ -115,7 +115,7 @@ Figures per_qp_figures() {
                text_column({.head = "slow QPs", .is_text = true},
                            [](FigureLine line) { return slow_qps_text(*line.summary); })}),
           .csv = csv_of_keys("per_qp_", "/per_qp", {"qps", "jain", "slowest"}),
-          .csv_early = true};
+          .csv_early = 3};
 }
 
 }  // namespace rdmameter
