@@ -110,14 +110,15 @@ namespace {
 constexpr double kNarrow = 1.02;  ///< a knee between numbers of a smaller ratio is found
 
 /// Writes into each row which point of which curve it is, and keeps it.
-class CurveRows final : public RunListener {
+class CurveRows final : public RunOutput {
  public:
-  CurveRows(RunOutput& output, const std::vector<ConnectionCase>& cases)
-      : output_(output), cases_(cases) {}
-
-  void begin(const std::string& name, std::uint64_t done, std::uint64_t all) override {
-    output_.begin(name, done, all);
+  /// @param cases  borrowed; more may come to them
+  CurveRows(const std::string& output, const nlohmann::ordered_json& context,
+            const std::vector<ConnectionCase>& cases)
+      : RunOutput(output, context, {}), cases_(cases) {
+    omit_lines();
   }
+
   void row(const Row& row) override {
     const ConnectionCase& about = cases_[row.family_index];
     const TestCase& test_case = about.planned.test_case;
@@ -128,13 +129,12 @@ class CurveRows final : public RunListener {
         {"active", about.active},
         {"memory_bytes", case_memory_bytes(test_case, Role::initiator)},
         {"peer_memory_bytes", case_memory_bytes(test_case, Role::responder)}};
-    output_.row(marked);
+    RunOutput::row(marked);
     rows_.push_back(std::move(marked));
   }
   const std::vector<Row>& rows() const { return rows_; }
 
  private:
-  RunOutput& output_;
   const std::vector<ConnectionCase>& cases_;
   std::vector<Row> rows_;
 };
@@ -245,9 +245,7 @@ ExitStatus ConnectionsRun::measure() {
                                          {"window", request_.settings.window},
                                          {"limits", plan.limits}};
   tell_worst_findings();
-  RunOutput output(request_.output, context, {});
-  output.omit_lines();
-  CurveRows rows(output, cases_);
+  CurveRows rows(request_.output, context, cases_);
   std::vector<std::size_t> which;
   for (std::size_t i = 0; i < cases_.size(); ++i) which.push_back(i);
   RunTally tally = measure_round(std::move(which), rows, *measurer);
@@ -257,7 +255,7 @@ ExitStatus ConnectionsRun::measure() {
     if (which.empty()) break;
     tally += measure_round(std::move(which), rows, *measurer);
   }
-  output.finish(tally);
+  rows.finish(tally);
   if (request_.output != "-") {
     const TextStyle style = terminal_style();
     const std::string text =
