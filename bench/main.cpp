@@ -23,6 +23,7 @@
 #include "core/log/print.h"
 #include "core/server/session_process.h"
 #include "core/session/protocol.h"
+#include "core/wire/wait.h"
 #include "reports/text/terminal_lines.h"
 
 namespace rdmameter {

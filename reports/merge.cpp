@@ -5,14 +5,17 @@
 #include <fmt/ranges.h>
 
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <utility>
 
 #include "core/base/error.h"
+#include "core/result/output_file.h"
 #include "reports/compare/fingerprint.h"
 #include "reports/summary/defaults.h"
 #include "reports/summary/facts.h"
+#include "reports/text/text.h"
 
 namespace rdmameter {
 namespace {
@@ -22,24 +25,57 @@ using Json = nlohmann::ordered_json;
 constexpr const char* kOurs = "rdmameter";
 
 /// The contexts of a file's runs: its own, unless it is a merged one.
-std::vector<Json> runs_of(const ResultFile& file) {
-  const Json& ours = file.context.at(kOurs);
-  if (!ours.contains("runs")) return {file.context};
+std::vector<Json> runs_of(const std::string& path, const Json& context) {
+  const Json& ours = context.at(kOurs);
+  if (!ours.contains("runs")) return {context};
   const Json& runs = ours.at("runs");
   if (!runs.is_array() || runs.empty())
-    throw UsageError(file.path + ": context: rdmameter: runs is no list of runs.");
+    throw UsageError(path + ": context: rdmameter: runs is no list of runs.");
   return runs.get<std::vector<Json>>();
 }
 
-/// A run's own id; of older results the whole context, of which date, load and floor are its own.
+/// A run's own id; of older results the whole context, of which date, load and overhead are its own.
 std::string identity_of(const Json& run) {
   const Json& id = fact_at(run, "/rdmameter/run_id");
   return id.is_string() ? id.get<std::string>() : run.dump();
 }
 
-bool all_measured(const std::vector<Row>& rows) {
-  return std::ranges::none_of(rows,
-                              [](const Row& row) { return row.status == Row::Status::error; });
+/// The number of the row's run among those of its file.
+std::uint64_t run_of(const Row& row, std::size_t runs, const std::string& path) {
+  const auto found = row.extra.find("run");
+  if (found == row.extra.end()) return 0;
+  if (!found->is_number_unsigned() || found->get<std::uint64_t>() >= runs)
+    throw UsageError(fmt::format("{}: {}: run names none of the file's runs.", path, row.name));
+  return found->get<std::uint64_t>();
+}
+
+/// One of the files, as it was when it was looked at.
+struct Part {
+  std::string path;
+  RowsReader read;
+  Json context = {};
+  std::size_t runs = 0, first_run = 0;  ///< how many, and from where on among those of all files
+  std::uint64_t rows = 0;
+  bool all_measured = true;
+};
+
+Part look_at(const std::string& path, Rows looked) {
+  Part part{.path = path, .read = rows_reader(path)};
+  part.read({[&](Json& context) {
+               if (context.at(kOurs).contains("ab"))
+                 throw UsageError(fmt::format(
+                     "{}: holds both sides of a comparison ('rdmameter ab'), not runs to be merged",
+                     path));
+               part.runs = runs_of(path, context).size();
+               part.context = std::move(context);
+             },
+             [&](const Row& row, const std::string&) {
+               run_of(row, part.runs, path);
+               part.all_measured = part.all_measured && row.status != Row::Status::error;
+               ++part.rows;
+             }},
+            looked);
+  return part;
 }
 
 class Merging {
@@ -47,104 +83,126 @@ class Merging {
   Merging(std::string command, bool allow_environment_change)
       : command_(std::move(command)), allow_environment_change_(allow_environment_change) {}
 
-  void add(ResultFile file) {
-    if (file.context.at(kOurs).contains("ab"))
-      throw UsageError(fmt::format(
-          "{}: holds both sides of a comparison ('rdmameter ab'), not runs to be merged",
-          file.path));
-    if (merged_.context.is_null()) merged_.context = file.context;
-    check_environment(file);
-    check_defaults(file);
-    const std::uint64_t first = runs_.size();
-    for (Json& run : runs_of(file)) add_run(std::move(run), file.path);
-    for (Row& row : file.rows) add_row(std::move(row), first, file.path);
-    add_noise(file.context.at(kOurs));
+  void add(Part part) {
+    check_environment(part);
+    check_defaults(part);
+    check_runs(part);
+    if (const Json& noise = fact_at(part.context.at(kOurs), "noise"); noise.is_object())
+      noise_.update(noise);
+    part.first_run = files_of_runs_.size() - part.runs;
+    parts_.push_back(std::move(part));
   }
 
-  ResultFile take() {
-    Json& ours = merged_.context[kOurs];
+  Json context() const {
+    Json context = parts_.front().context;
+    Json& ours = context[kOurs];
     ours["command"] = command_;
-    Json contexts = Json::array();
-    for (auto& [run, path] : runs_) contexts.push_back(std::move(run));
-    ours["runs"] = std::move(contexts);
+    ours["runs"] = Json::array();
+    for (const Part& part : parts_)
+      for (Json& run : runs_of(part.path, part.context)) ours["runs"].push_back(std::move(run));
     if (!noise_.empty()) ours["noise"] = noise_;
     if (stated_) ours["defaults"] = defaults_->stated();
     if (!mixed_.empty()) ours["environment_changes"] = mixed_;
-    return std::move(merged_);
+    return context;
+  }
+
+  void each_row(const std::function<void(const Row&)>& take) const {
+    std::map<std::string, std::uint64_t> families;
+    for (const Part& part : parts_) {
+      std::uint64_t rows = 0;
+      const auto take_row = [&](Row& row) {
+        row.extra["run"] = part.first_run + run_of(row, part.runs, part.path);
+        const std::string key = defaults_->identity(test_of(row), row.case_object);
+        row.family_index = families.try_emplace(key, families.size()).first->second;
+        take(row);
+      };
+      part.read({[&](const Json& context) {
+                   if (context != part.context) refuse_changed(part.path);
+                 },
+                 [&](Row row, const std::string&) {
+                   if (rows++ < part.rows) take_row(row);  // rows may come to a run that goes on
+                 }},
+                Rows::whole);
+      if (rows < part.rows) refuse_changed(part.path);
+    }
   }
 
  private:
-  void check_environment(const ResultFile& file) {
-    const auto changes = environment_changes(merged_.context, file.context,
-                                             all_measured(merged_.rows) && all_measured(file.rows));
+  [[noreturn]] static void refuse_changed(const std::string& path) {
+    throw UsageError(
+        fmt::format("{}: has changed while it was merged. Merge again when it is whole.", path));
+  }
+
+  void check_environment(const Part& part) {
+    all_measured_ = all_measured_ && part.all_measured;
+    const Json& first = parts_.empty() ? part.context : parts_.front().context;
+    const auto changes = environment_changes(first, part.context, all_measured_);
     if (allow_environment_change_)
-      for (const auto& list : {merged_changes(file.context), changes})
+      for (const auto& list : {merged_changes(part.context), changes})
         mixed_.insert(list.begin(), list.end());
     if (changes.empty() || allow_environment_change_) return;
     throw UsageError(
         fmt::format("{}: was measured in another environment than the first file (BASE here):\n  "
                     "{}\n--allow-environment-change merges them anyway.",
-                    file.path, fmt::join(changes, "\n  ")));
+                    part.path, fmt::join(changes, "\n  ")));
   }
 
   /// A merged result states one list of them.
-  void check_defaults(const ResultFile& file) {
-    const Defaults here(file.context);
+  void check_defaults(const Part& part) {
+    const Defaults here(part.context);
     if (!defaults_) defaults_ = here;
     if (const auto differences = defaults_->differences(here); !differences.empty())
       throw UsageError(
           fmt::format("{}: was measured under other defaults than the first file: {}. 'rdmameter "
                       "compare' takes "
                       "both as they are.",
-                      file.path, fmt::join(differences, ", ")));
+                      part.path, fmt::join(differences, ", ")));
     defaults_->complete(here);
-    stated_ = stated_ || file.context.at(kOurs).contains("defaults");
+    stated_ = stated_ || part.context.at(kOurs).contains("defaults");
   }
 
-  void add_run(Json run, const std::string& path) {
-    for (const auto& [known, from] : runs_)
-      if (identity_of(known) == identity_of(run))
+  void check_runs(const Part& part) {
+    for (const Json& run : runs_of(part.path, part.context)) {
+      const auto [known, is_new] = files_of_runs_.emplace(identity_of(run), part.path);
+      if (!is_new)
         throw UsageError(fmt::format(
-            "{} and {} hold the same run: counted twice it would make chance look certain", from,
-            path));
-    runs_.emplace_back(std::move(run), path);
-  }
-
-  void add_row(Row row, std::uint64_t first_run, const std::string& path) {
-    std::uint64_t run = 0;
-    if (const auto found = row.extra.find("run"); found != row.extra.end()) {
-      if (!found->is_number_unsigned() || first_run + found->get<std::uint64_t>() >= runs_.size())
-        throw UsageError(fmt::format("{}: {}: run names none of the file's runs.", path, row.name));
-      run = found->get<std::uint64_t>();
+            "{} and {} hold the same run: counted twice it would make chance look certain",
+            known->second, part.path));
     }
-    row.extra["run"] = first_run + run;
-    const std::string key = defaults_->identity(test_of(row), row.case_object);
-    row.family_index = families_.try_emplace(key, families_.size()).first->second;
-    merged_.rows.push_back(std::move(row));
-  }
-
-  void add_noise(const Json& ours) {
-    if (const Json& noise = fact_at(ours, "noise"); noise.is_object()) noise_.update(noise);
   }
 
   std::string command_;
   bool allow_environment_change_;
+  bool all_measured_ = true;
   std::optional<Defaults> defaults_;  ///< of all files
   bool stated_ = false;               ///< by one of them
-  ResultFile merged_;
-  std::vector<std::pair<Json, std::string>> runs_;  ///< contexts, and the files they are from
-  std::map<std::string, std::uint64_t> families_;
+  std::vector<Part> parts_;
+  std::map<std::string, std::string> files_of_runs_;  ///< by the identity of the run
   Json noise_ = Json::object();
   std::set<std::string> mixed_;  ///< how the environments of the runs differ
 };
 
 }  // namespace
 
-ResultFile merge_results(const std::vector<std::string>& paths, const std::string& command,
-                         bool allow_environment_change) {
-  Merging merging(command, allow_environment_change);
-  for (const std::string& path : paths) merging.add(read_result(path));
-  return merging.take();
+MergedResult merge_results(const std::vector<std::string>& paths, const std::string& command,
+                           bool allow_environment_change, Rows looked) {
+  const auto merging = std::make_shared<Merging>(command, allow_environment_change);
+  for (const std::string& path : paths) merging->add(look_at(path, looked));
+  return {.context = merging->context(),
+          .each_row = [merging](const auto& take) { merging->each_row(take); }};
+}
+
+std::string write_merged(const MergeRequest& request) {
+  check_writable(request.output);
+  // What goes into a stream cannot be taken back: errors must show before it is begun.
+  const Rows looked = look_at_output(request.output).stream ? Rows::whole : Rows::metrics;
+  const MergedResult merged =
+      merge_results(request.files, request.command, request.allow_environment_change, looked);
+  ResultWriter writer(request.output, merged.context, Replacing::when_finished);
+  merged.each_row([&writer](const Row& row) { writer.append(row); });
+  writer.finish();
+  return fmt::format("{}, {}", count_text(merged.context.at(kOurs).at("runs").size(), "run"),
+                     count_text(writer.rows(), "row"));
 }
 
 }  // namespace rdmameter

@@ -7,7 +7,7 @@
 #include <map>
 #include <utility>
 
-#include "reports/export/csv.h"
+#include "reports/export/format.h"
 #include "reports/figures/ablation.h"
 #include "reports/figures/figures.h"
 #include "reports/figures/retransmit_stalls.h"
@@ -209,8 +209,8 @@ std::string interruptions(const std::vector<Row>& rows, const TextStyle& style) 
   std::string list;
   for (const Row& row : rows)
     if (row.interrupted)
-      list += fmt::format("{}{} (repetition {} of {}, {} iterations)", list.empty() ? "" : ", ",
-                          printable(row.name), row.repetition + 1, row.repetitions, row.iterations);
+      add_item(list, fmt::format("{} (repetition {} of {}, {} iterations)", printable(row.name),
+                                 row.repetition + 1, row.repetitions, row.iterations));
   if (list.empty()) return "";
   return "\n" + bold("interrupted", style) + "\n" +
          wrap("  ",
@@ -237,13 +237,13 @@ std::string names_text(const Names& names, bool all) {
   std::string list;
   for (const auto& [test, cases] : names) {
     if (!all && cases.size() > kFewNames) {
-      list += fmt::format("{}{}{}{} ({} cases)", list.empty() ? "" : ", ", printable(test.first),
-                          test.second.empty() ? "" : "/", printable(test.second), cases.size());
+      add_item(list,
+               fmt::format("{}{}{} ({} cases)", printable(test.first),
+                           test.second.empty() ? "" : "/", printable(test.second), cases.size()));
       continue;
     }
     for (const auto& [name, times] : cases)
-      list += (list.empty() ? "" : ", ") + printable(name) +
-              (times > 1 ? fmt::format(" ×{}", times) : "");
+      add_item(list, printable(name) + (times > 1 ? fmt::format(" ×{}", times) : ""));
   }
   return list;
 }
@@ -298,8 +298,7 @@ std::string show_result(const ResultFile& file, const ShowOptions& options) {
 std::string show_files(const std::vector<ResultFile>& files, const ShowOptions& options) {
   if (options.csv) return options.tidy ? to_tidy_csv(files) : to_csv(files);
   std::string text;
-  for (const ResultFile& file : files)
-    text += (text.empty() ? "" : "\n\n") + show_result(file, options);
+  for (const ResultFile& file : files) add_item(text, show_result(file, options), "\n\n");
   return text;
 }
 

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "bench/cases/words.h"
 #include "core/base/error.h"
 #include "core/base/parse_value.h"
 #include "core/base/printable.h"
@@ -140,21 +141,16 @@ std::vector<std::string> read_axis_list(const Axis& axis, std::string_view list)
     values.add(list);
     return values.take();
   }
-  for (std::string_view rest = list;;) {
-    const auto comma = rest.find(',');
-    const std::string_view item = rest.substr(0, comma);
+  for (const std::string_view item : list_items(list)) {
     const auto dots = item.find("..");
     if (dots == std::string_view::npos)
       values.add(item);
     else
       values.add_range(item.substr(0, dots), item.substr(dots + 2));
-    if (comma == std::string_view::npos) {
-      std::vector<std::string> texts = values.take();
-      refuse_zero_among(axis, list, texts);
-      return texts;
-    }
-    rest.remove_prefix(comma + 1);
   }
+  std::vector<std::string> texts = values.take();
+  refuse_zero_among(axis, list, texts);
+  return texts;
 }
 
 namespace {

@@ -10,6 +10,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
+#include <functional>
 #include <iterator>
 #include <memory>
 #include <numeric>
@@ -17,23 +18,38 @@
 #include <set>
 #include <sstream>
 
+#include "bench/commands/ab_variant.h"
 #include "bench/doctor/examination_text.h"
 #include "bench/options/command.h"
 #include "bench/options/result_options.h"
 #include "bench/running/child.h"
-#include "bench/running/process.h"
 #include "bench/running/status_line.h"
 #include "core/base/error.h"
 #include "core/base/parse_value.h"
 #include "core/log/print.h"
 #include "core/result/output_file.h"
 #include "core/result/result_file.h"
+#include "core/wire/wait.h"
 #include "reports/compare/output.h"
 #include "reports/text/terminal_lines.h"
 #include "reports/text/text.h"
 
 namespace rdmameter {
 namespace {
+
+// Both sides of `ab` in one measuring run. A block is one case on both sides, one right after the
+// other in an order that is drawn, each in a process of its own with new QPs: drift cancels within
+// a block, and any other disturbance falls on either side by chance.
+
+struct AbPlan {
+  Variant a, b;
+  bool against_itself = false;      ///< --aa
+  std::vector<std::string> common;  ///< what `run` is told on both sides
+  /// Blocks of each case after which a look decides what is still open; ascending. The last is all.
+  std::vector<std::uint64_t> looks = {12};
+  std::uint64_t budget_ns = 0;  ///< no block begins after it; 0: there is none
+  std::string command;          ///< for the result
+};
 
 /// A directory of its own, gone with the object.
 class ScratchDirectory {
@@ -99,8 +115,8 @@ nlohmann::ordered_json context_of(const AbPlan& plan, nlohmann::ordered_json con
   return context;
 }
 
-}  // namespace
-
+/// Names of the cases of one side, in order.
+/// @throws UsageError, as `run` ends with it
 std::vector<std::string> names_of_side(const AbPlan& plan, const Variant& side,
                                        const InterruptSource& interrupt) {
   const ExitResult end =
@@ -111,8 +127,6 @@ std::vector<std::string> names_of_side(const AbPlan& plan, const Variant& side,
   for (std::string line; std::getline(lines, line);) names.push_back(line);
   return names;
 }
-
-namespace {
 
 /// One case of both sides: its index, and what makes a process measure it alone.
 struct AbCase {
@@ -213,11 +227,16 @@ class BlockProgress {
   double next_s_ = 0;
 };
 
-}  // namespace
+/// Indexes of the cases that are measured further, after so many blocks.
+using OpenCases = std::function<std::vector<std::size_t>(std::uint64_t blocks)>;
 
+/// Measures and writes a result that holds both sides; it is valid after each block.
+/// @param only  indexes of cases; empty: all
+/// @param open  asked after each look but the last; none: all cases are
+/// @throws NoDevice, UsageError, MeasurementError, Interrupted  as the processes end
 void measure_sides(const AbPlan& plan, const std::vector<std::size_t>& only,
                    const std::string& output, const InterruptSource& interrupt,
-                   const OpenCases& open) {
+                   const OpenCases& open = {}) {
   using Clock = std::chrono::steady_clock;
   const auto began = Clock::now();
   const auto spent = [&] {
@@ -245,8 +264,6 @@ void measure_sides(const AbPlan& plan, const std::vector<std::size_t>& only,
   progress.end();
   measurement.finish();
 }
-
-namespace {
 
 constexpr std::uint64_t kMaxBlocks = 1000;
 /// Each look is an opportunity to be wrong, so that they share the error rate: few of them.

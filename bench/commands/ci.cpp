@@ -13,16 +13,16 @@
 
 #include "bench/commands/ab.h"
 #include "bench/commands/ab_variant.h"
-#include "bench/commands/compare.h"
-#include "bench/commands/merge.h"
 #include "bench/commands/report.h"
 #include "bench/doctor/examination_text.h"
 #include "bench/options/arguments.h"
 #include "bench/options/command.h"
 #include "bench/options/plan.h"
+#include "bench/options/result_options.h"
 #include "bench/running/child.h"
 #include "core/base/error.h"
 #include "core/log/print.h"
+#include "reports/merge.h"
 #include "reports/text/terminal_lines.h"
 
 namespace rdmameter {
@@ -128,10 +128,12 @@ ExitStatus judge_programs(const CiArguments& options, const Invocation& invocati
 
 ExitStatus judge_files(const CiArguments& options, const Runs& runs, const Invocation& invocation) {
   const std::string result = artefact(options, "new.json");
-  write_merged({.files = runs.results,
-                .output = result,
-                .allow_environment_change = options.verdict.allow_environment_change},
-               invocation);
+  const std::string merged =
+      write_merged({.files = runs.results,
+                    .output = result,
+                    .command = invocation.command_line,
+                    .allow_environment_change = options.verdict.allow_environment_change});
+  print_lines("{}: {}\n", result, merged);
   const std::string page = artefact(options, "report.html");
   if (options.base.empty()) {
     write_report({.files = {result}, .cases = {}, .output = page});
@@ -146,7 +148,7 @@ ExitStatus judge_files(const CiArguments& options, const Runs& runs, const Invoc
   const VerdictOptions verdict = verdict_of(options);
   std::error_code ignored;  // of the look before
   std::filesystem::remove(artefact(options, "summary.md"), ignored);
-  const ExitStatus status = compare_results({.files = {options.base, result}, .verdict = verdict});
+  const ExitStatus status = compare_results({options.base, result}, verdict);
   write_report({.files = {options.base, result}, .cases = {}, .output = page});
   return status;
 }

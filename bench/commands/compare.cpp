@@ -1,31 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // rdmameter compare: is NEW worse than BASE?
-#include "bench/commands/compare.h"
-
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "bench/options/command.h"
 #include "bench/options/result_options.h"
-#include "core/base/error.h"
 
 namespace rdmameter {
-ExitStatus compare_results(const CompareArguments& options) {
-  ComparisonOptions how = options.verdict;
-  if (options.files.empty() || options.files.size() > 2)
-    throw UsageError(
-        "compare: name two results, BASE and NEW, or one of 'rdmameter ab' that has both sides");
-  check_verdict_files(options.verdict);
-  if (options.files.size() == 1) {
-    Comparable both = read_comparable(options.files.front());
-    add_noise(options.verdict, both);
-    take_gates_of(both, how);
-    return write_verdict(compare_sides(both, how), options.verdict);
-  }
-  auto [base, other] = read_comparables(options.files.front(), options.files.back());
-  add_noise(options.verdict, base);
-  take_gates_of(other, how);
-  return write_verdict(compare_files(base, other, how), options.verdict);
-}
+namespace {
+
+struct CompareArguments {
+  std::vector<std::string> files;
+  VerdictOptions verdict;
+};
+
+}  // namespace
 
 Action declare_compare(CLI::App& app) {
   const auto options = std::make_shared<CompareArguments>();
@@ -44,7 +34,7 @@ Action declare_compare(CLI::App& app) {
       "  rdmameter compare base.json new.json --gate work\n"
       "  rdmameter compare base.json new.json \\\n"
       "    --gate 'write_lat/rc/size:64 half_round_trip.p99 <= 3us' --gate times");
-  return [options](const Invocation&) { return compare_results(*options); };
+  return [options](const Invocation&) { return compare_results(options->files, options->verdict); };
 }
 
 }  // namespace rdmameter

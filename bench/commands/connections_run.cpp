@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/commands/connections_run.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <memory>
@@ -13,6 +15,8 @@
 #include "bench/running/measurers.h"
 #include "bench/running/result_context.h"
 #include "bench/running/runner.h"
+#include "core/base/error.h"
+#include "core/base/parse_value.h"
 #include "core/engine/case_memory.h"
 #include "core/log/print.h"
 #include "core/result/output_file.h"
@@ -22,17 +26,99 @@
 namespace rdmameter {
 namespace {
 
+/// Where a curve ends, if not at --max-qps.
+struct CurveEnd {
+  std::uint64_t active;
+  std::string reason;  ///< empty: --max-qps
+};
+
+std::optional<std::uint64_t> max_qp_of(const nlohmann::ordered_json& environment) {
+  const nlohmann::ordered_json::json_pointer max_qp("/device/max_qp");
+  if (!environment.is_object() || !environment.contains(max_qp) ||
+      !environment.at(max_qp).is_number_unsigned())
+    return std::nullopt;
+  return environment.at(max_qp).get<std::uint64_t>();
+}
+
+bool share_device(const nlohmann::ordered_json& a, const nlohmann::ordered_json& b) {
+  for (const char* path : {"/boot_id", "/device/name"}) {
+    const nlohmann::ordered_json::json_pointer pointer(path);
+    if (!a.contains(pointer) || !b.contains(pointer) || a.at(pointer) != b.at(pointer))
+      return false;
+  }
+  return true;
+}
+
+CurveEnd curve_end(const ConnectionsRequest& request, const ConnectionKind& kind,
+                   const ConnectionOpcode& opcode, const DeviceQps& qps) {
+  CurveEnd end{request.max_qps, ""};
+  const auto at_most = [&end](std::uint64_t active, const std::string& reason) {
+    if (active < end.active) end = {active, reason};
+  };
+  at_most(kind.max, "rdmameter takes no more");
+  if (qps.responder) at_most(*qps.responder, qps.reason);
+  if (qps.initiator && kind.name != "ud") at_most(*qps.initiator, qps.reason);
+  at_most(most_within(request.memory_budget_bytes, end.active, kind, opcode, request.settings),
+          fmt::format("more would take more than {} of memory at one end (--memory-budget)",
+                      bytes_text(request.memory_budget_bytes)));
+  return end;
+}
+
+}  // namespace
+
+DeviceQps device_qps(const Measurer& measurer) {
+  const auto mine = measurer.initiator_environment(), theirs = measurer.responder_environment();
+  DeviceQps qps{max_qp_of(mine), max_qp_of(theirs), "the devices have no more QPs (max_qp)"};
+  if (qps.initiator && qps.responder && share_device(mine, theirs)) {
+    *qps.initiator /= 2;
+    *qps.responder /= 2;
+    qps.reason = "both ends share one device, which has no more QPs (max_qp)";
+  }
+  return qps;
+}
+
+ConnectionPlan plan_connections(const ConnectionsRequest& request, const DeviceQps& qps) {
+  ConnectionPlan plan;
+  std::uint64_t most = 0;
+  for (const ConnectionOpcode& opcode : request.opcodes)
+    for (const ConnectionKind& kind : request.kinds) {
+      if (!kind.carries(opcode.opcode)) continue;
+      const CurveEnd end = curve_end(request, kind, opcode, qps);
+      if (!end.reason.empty())
+        plan.limits.push_back({{"kind", fmt::format("{}, {}", opcode.name, kind.name)},
+                               {"active", end.active},
+                               {"reason", end.reason}});
+      for (const std::uint64_t active : doubling_to(end.active))
+        for (const bool rate : {true, false})
+          if (rate || request.settings.iterations != 0)
+            plan.cases.push_back(connection_case(kind, opcode, active, rate, request.settings));
+      most = std::max(most, end.active);
+    }
+  if (plan.cases.empty())
+    throw UsageError(
+        most == 0 && !plan.limits.empty()
+            ? fmt::format("not even one connection fits: {}",
+                          plan.limits.front().at("reason").get<std::string>())
+            : "--over srq and ud carry sends alone: add rc or shared, or --opcode send");
+  std::vector<PlannedCase> planned;
+  for (const ConnectionCase& one : plan.cases) planned.push_back(one.planned);
+  refuse_unused(request.settings.given, planned);
+  return plan;
+}
+namespace {
+
 constexpr double kNarrow = 1.02;  ///< a knee between numbers of a smaller ratio is found
 
 /// Writes into each row which point of which curve it is, and keeps it.
-class CurveRows final : public RunListener {
+class CurveRows final : public RunOutput {
  public:
-  CurveRows(RunOutput& output, const std::vector<ConnectionCase>& cases)
-      : output_(output), cases_(cases) {}
-
-  void begin(const std::string& name, std::uint64_t done, std::uint64_t all) override {
-    output_.begin(name, done, all);
+  /// @param cases  borrowed; more may come to them
+  CurveRows(const std::string& output, const nlohmann::ordered_json& context,
+            const std::vector<ConnectionCase>& cases)
+      : RunOutput(output, context, {}), cases_(cases) {
+    omit_lines();
   }
+
   void row(const Row& row) override {
     const ConnectionCase& about = cases_[row.family_index];
     const TestCase& test_case = about.planned.test_case;
@@ -43,13 +129,12 @@ class CurveRows final : public RunListener {
         {"active", about.active},
         {"memory_bytes", case_memory_bytes(DeviceCase::usual(test_case, Role::initiator))},
         {"peer_memory_bytes", case_memory_bytes(DeviceCase::usual(test_case, Role::responder))}};
-    output_.row(marked);
+    RunOutput::row(marked);
     rows_.push_back(std::move(marked));
   }
   const std::vector<Row>& rows() const { return rows_; }
 
  private:
-  RunOutput& output_;
   const std::vector<ConnectionCase>& cases_;
   std::vector<Row> rows_;
 };
@@ -160,9 +245,7 @@ ExitStatus ConnectionsRun::measure() {
                                          {"window", request_.settings.window},
                                          {"limits", plan.limits}};
   tell_worst_findings();
-  RunOutput output(request_.output, context, {});
-  output.omit_lines();
-  CurveRows rows(output, cases_);
+  CurveRows rows(request_.output, context, cases_);
   std::vector<std::size_t> which;
   for (std::size_t i = 0; i < cases_.size(); ++i) which.push_back(i);
   RunTally tally = measure_round(std::move(which), rows, *measurer);
@@ -172,7 +255,7 @@ ExitStatus ConnectionsRun::measure() {
     if (which.empty()) break;
     tally += measure_round(std::move(which), rows, *measurer);
   }
-  output.finish(tally);
+  rows.finish(tally);
   if (request_.output != "-") {
     const TextStyle style = terminal_style();
     const std::string text =

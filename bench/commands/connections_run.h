@@ -1,11 +1,49 @@
 // SPDX-License-Identifier: Apache-2.0
-// A run of `topo connections`: all numbers of connections, then more of them around each knee.
+// A run of `topo connections`: the cases that follow from what is asked and from the devices, then
+// more numbers of connections around each knee.
 #pragma once
 
-#include "bench/commands/connections_plan.h"
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "bench/cases/connection_cases.h"
 #include "bench/options/command.h"
+#include "bench/options/run_hosts.h"
+#include "core/engine/measurer.h"
 
 namespace rdmameter {
+
+struct ConnectionsRequest {
+  std::optional<RunHost> host;  ///< nothing: not said, which a dry run does not mind
+  std::vector<ConnectionKind> kinds;
+  std::vector<ConnectionOpcode> opcodes;
+  std::uint64_t max_qps = 4096, memory_budget_bytes = 1 << 30, repetitions = 0;
+  std::uint64_t order_seed = 0;
+  ConnectionSettings settings;
+  std::string output;
+};
+
+/// How many QPs a device has for the connections of a run; nothing: it does not say.
+struct DeviceQps {
+  std::optional<std::uint64_t> initiator, responder;
+  std::string reason;
+};
+
+/// The devices' limits of QPs, from the environments of both ends. Two ends on one device have half
+/// of its QPs each.
+DeviceQps device_qps(const Measurer& measurer);
+
+struct ConnectionPlan {
+  std::vector<ConnectionCase> cases;
+  /// For each curve that ends before --max-qps: where it ends, and why.
+  nlohmann::ordered_json limits = nlohmann::ordered_json::array();
+};
+
+/// @throws UsageError  nothing is left to measure; an axis that no case uses
+ConnectionPlan plan_connections(const ConnectionsRequest& request, const DeviceQps& qps);
 
 /// At most so many rounds around a knee, each with at most so many more numbers.
 inline constexpr unsigned kRoundsAtKnee = 3, kNumbersAtKnee = 7;

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <memory>
+#include <span>
 
 #include "bench/cases/cases.h"
 #include "bench/commands/topo_simulate.h"
@@ -239,33 +240,20 @@ ExitStatus end_for_rank_zero(Ranks& ranks, const std::string& why,
   return ExitStatus::failed;
 }
 
-/// Keeps the rows beside putting them out, so that what they tell together can be told, too.
-class RowCollector final : public RunListener {
- public:
-  explicit RowCollector(RunOutput& output) : output_(output) {}
-  void begin(const std::string& name, std::uint64_t done, std::uint64_t all) override {
-    output_.begin(name, done, all);
-  }
-  void row(const Row& row) override {
-    output_.row(row);
-    rows_.push_back(row);
-  }
-  std::vector<Row> take() { return std::move(rows_); }
-
- private:
-  RunOutput& output_;
-  std::vector<Row> rows_;
-};
-
-/// What --predict and --memory-budget ask for, if anything.
-void print_predictions(const TopoOptions& options, const nlohmann::ordered_json& context,
-                       std::vector<Row> rows) {
+/// Makes the run tell at its end what --predict and --memory-budget ask for, if anything.
+/// @param options, context  must outlive the output
+void tell_predictions(RunOutput& output, const TopoOptions& options,
+                      const nlohmann::ordered_json& context) {
   if ((options.predict.empty() && !options.memory_budget_bytes) || options.output == "-") return;
-  print("\n{}", topology_text({.path = options.output, .context = context, .rows = std::move(rows)},
-                              {.predict = options.predict,
-                               .memory_budget_bytes = options.memory_budget_bytes,
-                               .judge_shared = options.judge_shared,
-                               .style = terminal_style()}));
+  output.tell_at_the_end([&](std::span<const Row> rows, const TextStyle& style) {
+    const std::string text = topology_text(
+        {.path = options.output, .context = context, .rows = {rows.begin(), rows.end()}},
+        {.predict = options.predict,
+         .memory_budget_bytes = options.memory_budget_bytes,
+         .judge_shared = options.judge_shared,
+         .style = style});
+    return text.empty() ? text : "\n" + text;
+  });
 }
 
 /// What needs no other process: cases that are skipped on any device, or simulated.
@@ -279,10 +267,9 @@ ExitStatus run_here(const TopoOptions& options, const std::vector<PlannedCase>& 
       result_context(invocation.command_line, {}, flags, choose_clock(), measurer);
   context["rdmameter"].update(more);
   RunOutput output(options.output, context, cases);
-  RowCollector rows(output);
-  const RunTally tally = run_cases(cases, flags, measurer, invocation.interrupt.word(), rows);
+  tell_predictions(output, options, context);
+  const RunTally tally = run_cases(cases, flags, measurer, invocation.interrupt.word(), output);
   output.finish(tally);
-  if (tally.measured > 0) print_predictions(options, context, rows.take());
   return tally.status();
 }
 
@@ -357,11 +344,10 @@ ExitStatus measure(const TopoOptions& options, Ranks& ranks, const ClockChoice& 
   context["rdmameter"]["ranks"] = environments;
   if (flags.repetitions > 1) context["rdmameter"]["order_seed"] = order_seed;
   RunOutput output(options.output, context, cases);
-  RowCollector rows(output);
+  tell_predictions(output, options, context);
   const RunTally tally = run_interleaved(cases, flags.repetitions, order_seed, *measurer,
-                                         invocation.interrupt.word(), rows);
+                                         invocation.interrupt.word(), output);
   output.finish(tally);
-  print_predictions(options, context, rows.take());
   if (!measurer->usable()) {
     flush_print();
     ranks.abort(static_cast<int>(ExitStatus::failed));

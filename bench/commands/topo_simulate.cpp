@@ -175,7 +175,7 @@ std::string joined(const Parts& parts) {
        {"delay", "relay", "rate", "ranks-per-host", "host-delay", "host-relay", "host-rate",
         "ranks-per-numa", "numa-in-turn", "numa-delay", "numa-relay", "numa-rate"})
     if (const auto found = parts.find(key); found != parts.end())
-      text += fmt::format("{}{}:{}", text.empty() ? "" : ",", key, found->second);
+      add_item(text, fmt::format("{}:{}", key, found->second), ",");
   return text;
 }
 

@@ -57,8 +57,7 @@ std::string examination_text(const nlohmann::ordered_json& examination, std::siz
   text += findings_text(examination.at("findings"), width);
   if (examination.at("findings").empty()) text += "nothing found that spoils a measurement\n";
   std::string unknown;
-  for (const auto& check : examination.at("unknown"))
-    unknown += (unknown.empty() ? "" : ", ") + check.get<std::string>();
+  for (const auto& check : examination.at("unknown")) add_item(unknown, check.get<std::string>());
   if (!unknown.empty()) text += wrap("not known here: ", unknown, width);
   return text;
 }
@@ -71,8 +70,9 @@ std::string worst_findings_line(const std::vector<Finding>& findings) {
     if (++told > kToldByRun)
       ++more;
     else
-      line += fmt::format("{}{}: {}: {}", line.empty() ? "" : "; ", weight_name(finding.weight),
-                          finding.check, finding.cause);
+      add_item(line,
+               fmt::format("{}: {}: {}", weight_name(finding.weight), finding.check, finding.cause),
+               "; ");
   }
   if (line.empty()) return line;
   const std::string others = more > 0 ? fmt::format("; {} more", more) : "";
@@ -137,8 +137,10 @@ void add_difference(std::string& differences, std::string_view what,
                     const char* key) {
   const auto ours = field(here, key), theirs = field(peer, key);
   if (!ours.is_string() || !theirs.is_string() || ours == theirs) return;
-  differences += fmt::format("{}{} {} here, {} there", differences.empty() ? "" : "; ", what,
-                             ours.get<std::string>(), theirs.get<std::string>());
+  add_item(
+      differences,
+      fmt::format("{} {} here, {} there", what, ours.get<std::string>(), theirs.get<std::string>()),
+      "; ");
 }
 
 /// Firmware and driver of two makers' devices are not comparable.

@@ -78,7 +78,7 @@ std::string paragraphs(std::string_view text) {
 std::string option_text(const OptionEntry& option) {
   std::string heading;
   for (const std::string& name : option.names)
-    heading += fmt::format("{}\\fB{}\\fR", heading.empty() ? "" : ", ", roff(name));
+    add_item(heading, fmt::format("\\fB{}\\fR", roff(name)));
   if (!option.value.empty()) heading += fmt::format(" \\fI{}\\fR", roff(option.value));
   return fmt::format(".TP\n{}\n{}\n", heading, roff(option.text));
 }

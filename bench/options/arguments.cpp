@@ -32,13 +32,9 @@ const Axis* named_switch(std::string_view argument) {
 
 /// "on", "off,on"
 bool are_words_of(const Axis& axis, std::string_view text) {
-  for (;;) {
-    const std::size_t comma = text.find(',');
-    if (std::ranges::find(axis.words, text.substr(0, comma), &Word::text) == axis.words.end())
-      return false;
-    if (comma == text.npos) return true;
-    text.remove_prefix(comma + 1);
-  }
+  return std::ranges::all_of(list_items(text), [&](std::string_view part) {
+    return std::ranges::find(axis.words, part, &Word::text) != axis.words.end();
+  });
 }
 
 /// `--verify` alone means on, as any axis that is on or off. CLI11 has no option whose value may be

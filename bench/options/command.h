@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-#include "bench/running/process.h"
+#include "core/base/error_text.h"
 
 namespace rdmameter {
 

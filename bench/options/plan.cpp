@@ -290,8 +290,7 @@ class Reader {
   std::string values_text(const toml::node& node, std::string_view key) const {
     if (const toml::array* list = node.as_array(); list != nullptr && !list->empty()) {
       std::string text;
-      for (const toml::node& each : *list)
-        text += (text.empty() ? "" : ",") + values_text(each, key);
+      for (const toml::node& each : *list) add_item(text, values_text(each, key), ",");
       return text;
     }
     if (const auto text = node.value_exact<std::string>()) return *text;

@@ -10,6 +10,7 @@
 #include <set>
 #include <string>
 
+#include "bench/cases/words.h"
 #include "bench/options/command.h"
 #include "core/base/error.h"
 #include "core/base/parse_value.h"
@@ -87,18 +88,14 @@ namespace {
 std::vector<std::uint64_t> read_ranks(const std::string& list) {
   constexpr std::size_t kMax = 32;
   std::set<std::uint64_t> ranks;
-  for (std::string_view rest = list; !rest.empty();) {
-    const std::size_t comma = rest.find(',');
-    const std::string_view part = rest.substr(0, comma);
+  for (const std::string_view part : list_items(list)) {
     const auto count = parse_count(part);
-    const bool ends_in_comma = comma + 1 == rest.size();
-    if (!count || *count < 2 || *count > kMaxPredictedRanks || ends_in_comma)
+    if (!count || *count < 2 || *count > kMaxPredictedRanks)
       throw UsageError(
           fmt::format("--predict '{}': takes numbers of ranks from 2 to {}, separated "
                       "by commas, such as 64,1024,16384",
                       list, kMaxPredictedRanks));
     ranks.insert(*count);
-    rest = comma == rest.npos ? "" : rest.substr(comma + 1);
   }
   if (ranks.size() > kMax)
     throw UsageError(fmt::format("--predict: at most {} numbers of ranks", kMax));
@@ -229,6 +226,24 @@ ExitStatus write_verdict(const Comparison& comparison, const VerdictOptions& opt
     write_text_file(options.annotations, comparison_github(comparison));
   if (options.github) print_text(comparison_github(comparison));
   return status_of_conclusion(comparison.conclusion);
+}
+
+ExitStatus compare_results(const std::vector<std::string>& files, const VerdictOptions& options) {
+  ComparisonOptions how = options;
+  if (files.empty() || files.size() > 2)
+    throw UsageError(
+        "compare: name two results, BASE and NEW, or one of 'rdmameter ab' that has both sides");
+  check_verdict_files(options);
+  if (files.size() == 1) {
+    Comparable both = read_comparable(files.front());
+    add_noise(options, both);
+    take_gates_of(both, how);
+    return write_verdict(compare_sides(both, how), options);
+  }
+  auto [base, other] = read_comparables(files.front(), files.back());
+  add_noise(options, base);
+  take_gates_of(other, how);
+  return write_verdict(compare_files(base, other, how), options);
 }
 
 }  // namespace rdmameter

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "bench/running/process.h"
+#include "core/base/error_text.h"
 #include "core/result/result_file.h"
 #include "reports/compare/comparison.h"
 
@@ -69,5 +69,10 @@ void check_verdict_files(const VerdictOptions& options);
 
 /// Prints the comparison, writes the files that were asked for, and says how the program ends.
 ExitStatus write_verdict(const Comparison& comparison, const VerdictOptions& options);
+
+/// All that `compare` does, for `ci`, too: reads the files, judges, and ends as write_verdict().
+/// @param files    BASE and NEW, or a result of `ab`, which has both sides
+/// @throws UsageError  of other numbers of files; of files that cannot be read or compared
+ExitStatus compare_results(const std::vector<std::string>& files, const VerdictOptions& options);
 
 }  // namespace rdmameter

@@ -10,6 +10,7 @@
 
 #include "bench/cases/cases.h"
 #include "bench/cases/select_tests.h"
+#include "bench/cases/words.h"
 #include "bench/options/command.h"
 #include "bench/options/measuring_options.h"
 #include "bench/options/plan.h"
@@ -68,10 +69,8 @@ std::string experiment_of(const PlannedCase& planned, const std::vector<Ablation
 
 std::vector<AblationFactor> read_ablation(const std::string& list, std::vector<Suite>& suites) {
   std::vector<AblationFactor> factors;
-  for (std::size_t begin = 0; begin <= list.size();) {
-    const std::size_t end = std::min(list.find(',', begin), list.size());
-    const Axis& axis = factor_axis(std::string_view(list).substr(begin, end - begin));
-    begin = end + 1;
+  for (const std::string_view name : list_items(list)) {
+    const Axis& axis = factor_axis(name);
     if (std::ranges::find(factors, &axis, &AblationFactor::axis) != factors.end())
       throw UsageError(fmt::format("--ablate: {} is there twice", axis.option));
     std::vector<std::string> levels;

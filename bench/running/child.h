@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "bench/running/process.h"
+#include "core/base/error_text.h"
 #include "core/wire/wait.h"
 
 namespace rdmameter {

@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The process: its standard streams when it begins, signals, and what its exit status says.
+// The process: its standard streams when it begins, and signals.
 #pragma once
 
-#include <exception>
-#include <string>
-
-#include "core/wire/wait.h"
-
 namespace rdmameter {
+
+class InterruptSource;  // core/wire/wait.h
 
 /// Started with stdin, stdout or stderr closed, the next files and sockets that the program opens
 /// would get their numbers, and what is meant for people would go into them. This gives each of
@@ -30,26 +27,5 @@ void give_signal_back(int number);
 /// Of several SIGINTs the first alone counts: `timeout -s INT` sends two, and an orderly end needs
 /// one. What hangs then is ended by another signal.
 void take_one_interrupt();
-
-// What the program's exit status says, to a person, a shell or a CI job.
-
-enum class ExitStatus : int {
-  pass = 0,
-  regression = 1,  ///< confirmed regression or failed gate
-  usage = 2,       ///< usage, configuration, files that cannot be compared, nothing left to measure
-  inconclusive = 3,  ///< nothing fails, and not everything is proven to pass
-  no_device = 77,
-  failed = 99,  ///< a measurement failed
-  interrupted = 130,
-};
-
-/// The status that an exception stands for. Must be called with a non-null one.
-ExitStatus status_of(const std::exception_ptr& thrown);
-
-/// Throws what a process of ours stands for that ended with a status and has said why on stderr.
-/// @param who  "side A"
-/// @throws UsageError, NoDevice, Interrupted, MeasurementError
-/// @param remedy  what to do where it was called wrongly
-[[noreturn]] void throw_ended(const std::string& who, int status, const std::string& remedy);
 
 }  // namespace rdmameter

@@ -12,8 +12,8 @@
 
 #include "bench/cases/cases.h"
 #include "bench/running/benchmark_flags.h"
-#include "bench/running/process.h"
 #include "bench/running/until.h"
+#include "core/base/error_text.h"
 #include "core/base/stop.h"
 #include "core/engine/measurer.h"
 #include "core/result/row.h"

@@ -9,6 +9,7 @@
 #include <set>
 #include <string_view>
 
+#include "bench/cases/words.h"
 #include "core/base/error.h"
 #include "core/base/parse_value.h"
 #include "core/result/row_json.h"
@@ -55,14 +56,11 @@ bool is_reached(const SettledMetric& metric) {
 std::vector<UntilGoal> read_until(const std::string& text) {
   std::vector<UntilGoal> goals;
   std::set<const MetricInfo*> seen;
-  std::string_view left = text;
-  for (;;) {
-    const std::size_t comma = left.find(',');
-    goals.push_back(read_goal(left.substr(0, comma), text));
+  for (const std::string_view part : list_items(text)) {
+    goals.push_back(read_goal(part, text));
     if (!seen.insert(goals.back().metric).second) refuse_until(text, "names a metric twice");
-    if (comma == left.npos) return goals;
-    left.remove_prefix(comma + 1);
   }
+  return goals;
 }
 
 std::uint64_t read_budget(const std::string& text) {

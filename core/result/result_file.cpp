@@ -163,31 +163,32 @@ class PartsReader {
 /// The text of a file, of which no more stands in memory than what is read at the moment.
 class FileText {
  public:
-  explicit FileText(const std::string& path) : file_(open_input(path, {.max_bytes = kMaxBytes})) {
+  /// @param kept  the whole text of what gives its bytes only once, from the first time on
+  FileText(const std::string& path, std::optional<std::string>& kept) : path_(path), kept_(kept) {
+    if (kept_) return;
+    file_ = open_input(path, {.max_bytes = kMaxBytes});
     if (file_.regular) return;
-    while (file_.append_to(text_, kWindow)) {  // it cannot be read again to say what is wrong
+    kept_.emplace();
+    while (file_.append_to(*kept_, kWindow)) {
     }
-    file_.append_to = nullptr;
   }
 
   JsonParts parts() {
     constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
-    std::string_view text = lengthened(text_);
+    std::string_view text = kept_ ? *kept_ : lengthened(text_);
     if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
-    return JsonParts(text, [this](std::string_view rest) { return lengthened(rest); });
+    return JsonParts(text,
+                     [this](std::string_view rest) { return kept_ ? rest : lengthened(rest); });
   }
 
-  /// All of it.
-  std::string whole(const std::string& path) {
-    return file_.regular ? read_input(path, {.max_bytes = kMaxBytes}) : text_;
-  }
+  /// All of it, to say what is wrong.
+  std::string whole() const { return kept_ ? *kept_ : read_input(path_, {.max_bytes = kMaxBytes}); }
 
  private:
   static constexpr std::size_t kWindow = 1 << 20;
 
   /// Twice as much at each attempt, so that a long value is not looked through again and again.
   std::string_view lengthened(std::string_view rest) {
-    if (!file_.regular) return rest;
     text_.erase(0, text_.size() - rest.size());
     const std::size_t aim = std::max(kWindow, 2 * text_.size());
     while (text_.size() < aim && file_.append_to(text_, aim - text_.size())) {
@@ -195,23 +196,36 @@ class FileText {
     return text_;
   }
 
-  InputParts file_;  ///< read to its end already where it is not regular
+  const std::string& path_;
+  std::optional<std::string>& kept_;
+  InputParts file_;  ///< unless the text is kept
   std::string text_;
 };
 
-}  // namespace
-
-void read_rows(const std::string& path, const ResultParts& parts, Rows rows) {
-  FileText text(path);
+void read_text(const std::string& path, std::optional<std::string>& kept, const ResultParts& parts,
+               Rows rows) {
+  FileText text(path, kept);
   try {
     PartsReader(path, parts, rows == Rows::whole).read(text.parts());
   } catch (const UsageError&) {
-    check_json(path, text.whole(path));
+    check_json(path, text.whole());
     throw;
   } catch (const Json::exception& error) {
-    check_json(path, text.whole(path));
+    check_json(path, text.whole());
     throw UsageError(fmt::format("{}: is not JSON that can be read: {}.", path, error_text(error)));
   }
+}
+
+}  // namespace
+
+RowsReader rows_reader(const std::string& path) {
+  return [path, kept = std::optional<std::string>()](const ResultParts& parts, Rows rows) mutable {
+    read_text(path, kept, parts, rows);
+  };
+}
+
+void read_rows(const std::string& path, const ResultParts& parts, Rows rows) {
+  rows_reader(path)(parts, rows);
 }
 
 ResultFile read_result(const std::string& path, Rows rows) {

@@ -105,6 +105,10 @@ enum class Rows : std::uint8_t {
 ///                     cut off, no JSON, no result, of another schema, lacks a key, or has a value
 ///                     out of range
 void read_rows(const std::string& path, const ResultParts& parts, Rows rows = Rows::whole);
+/// read_rows() of a file that is read more than once: of what gives its bytes only once (stdin, a
+/// pipe) the text is kept.
+using RowsReader = std::function<void(const ResultParts& parts, Rows rows)>;
+RowsReader rows_reader(const std::string& path);
 /// All of it. @throws as read_rows()
 ResultFile read_result(const std::string& path, Rows rows = Rows::whole);
 

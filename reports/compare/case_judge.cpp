@@ -56,7 +56,7 @@ bool not_comparable(const Pair& pair, CaseComparison& one) {
 }
 
 void add_note(CaseComparison& one, const std::string& text) {
-  one.note += (one.note.empty() ? "" : "; ") + text;
+  add_item(one.note, text, "; ");
 }
 
 /// How much slower, in margins: what brings members of different kinds into an order.

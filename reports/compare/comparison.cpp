@@ -197,26 +197,26 @@ std::vector<Pair> pairs_of_sides(const Comparable& file) {
 
 using Json = nlohmann::ordered_json;
 
-/// A floor is measured in milliseconds: smaller changes of it are noise.
-constexpr double kFloorChange = 0.2;
+/// An overhead is measured in milliseconds: smaller changes of it are noise.
+constexpr double kOverheadChange = 0.2;
 
-/// The floors of a result's runs by their names.
-std::map<std::string, std::vector<double>> floors_of(const Json& context) {
-  std::map<std::string, std::vector<double>> floors;
+/// The instrument's overheads in a result's runs, by their names.
+std::map<std::string, std::vector<double>> overheads_of(const Json& context) {
+  std::map<std::string, std::vector<double>> overheads;
   for (const Json& run : run_contexts(context))
-    if (const Json& floor = fact_at(run, "/rdmameter/floor"); floor.is_object())
-      for (const auto& [name, value] : floor.items())
-        if (value.is_number() && value.get<double>() > 0) floors[name].push_back(value);
-  return floors;
+    if (const Json& each = fact_at(run, "/rdmameter/floor"); each.is_object())
+      for (const auto& [name, value] : each.items())
+        if (value.is_number() && value.get<double>() > 0) overheads[name].push_back(value);
+  return overheads;
 }
 
-/// By more than the noise of a floor, and in each run.
-bool floor_changed(const std::vector<double>& base, const std::vector<double>& other) {
+/// By more than the noise of an overhead, and in each run.
+bool overhead_changed(const std::vector<double>& base, const std::vector<double>& other) {
   const double ratio = median(other) / median(base);
   const auto [base_min, base_max] = std::ranges::minmax(base);
   const auto [other_min, other_max] = std::ranges::minmax(other);
   const bool apart = other_min > base_max || other_max < base_min;
-  return apart && std::max(ratio, 1 / ratio) > 1 + kFloorChange;
+  return apart && std::max(ratio, 1 / ratio) > 1 + kOverheadChange;
 }
 
 /// Three digits, more where they stand before the point: never an exponent.
@@ -341,10 +341,10 @@ Noises noise_of(const Comparable& file) {
 std::vector<std::string> changed_canaries(const Json& base, const Json& other,
                                           const std::vector<CaseComparison>& cases) {
   std::vector<std::string> changed;
-  const auto before = floors_of(base), after = floors_of(other);
+  const auto before = overheads_of(base), after = overheads_of(other);
   for (const auto& [name, values] : before)
     if (const auto found = after.find(name);
-        found != after.end() && floor_changed(values, found->second))
+        found != after.end() && overhead_changed(values, found->second))
       changed.push_back(fmt::format("{} {} -> {}", printable(name), digits(median(values)),
                                     digits(median(found->second))));
   if (std::ranges::all_of(cases, is_canary)) return changed;  // they are what is asked about

@@ -63,7 +63,7 @@ Noises noise_of(const Comparable& file);
 
 // ---- Did the machine change, and not only what is measured on it?
 
-/// Canaries are what neither the network nor its device has a part in: the instrument's floor,
+/// Canaries are what neither the network nor its device has a part in: the instrument's overhead,
 /// which each run measures (reading the clock, ping-pongs and streams on the null device), and
 /// cases over TCP or on the null device among others.
 /// @param base, other  contexts of the results

@@ -10,6 +10,7 @@
 
 #include "core/base/printable.h"
 #include "reports/summary/facts.h"
+#include "reports/text/text.h"
 
 namespace rdmameter {
 namespace {
@@ -148,8 +149,7 @@ std::string machine_of(const Json& environments) {
     for (const Fact& fact : kFacts)
       if (const Json& value = fact_at(environments, fmt::format("/{}{}", end, fact.pointer));
           fact.machine && !value.is_null())
-        text +=
-            fmt::format("{}{}: {} {}", text.empty() ? "" : ", ", end, fact.name, text_of(value));
+        add_item(text, fmt::format("{}: {} {}", end, fact.name, text_of(value)));
   }
   return text;
 }

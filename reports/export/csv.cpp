@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "reports/export/csv.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,6 +9,7 @@
 
 #include "core/base/printable.h"
 #include "core/result/row_json.h"
+#include "reports/export/format.h"
 #include "reports/figures/figures.h"
 #include "reports/summary/line_rate.h"
 #include "reports/summary/summary.h"
@@ -100,7 +99,8 @@ std::vector<FigureCsv> statistics(std::string_view prefix, std::string_view obje
 /// Of kinds of figures whose cases have one line.
 void add_kinds(CsvColumns& columns, bool early) {
   for (const Figures& each : figures())
-    if (each.parts == nullptr && each.csv_early == early) add(columns, each.csv);
+    for (std::size_t i = 0; each.parts == nullptr && i < each.csv.size(); ++i)
+      if ((i < each.csv_early) == early) add(columns, {each.csv[i]});
 }
 
 /// Of kinds of figures; of a collective among ranks, and of any traffic the barrier: the same

@@ -7,6 +7,7 @@
 
 #include "core/base/error.h"
 #include "core/base/parse_value.h"
+#include "reports/text/text.h"
 
 namespace rdmameter {
 namespace {
@@ -34,7 +35,7 @@ const ExportFormat& export_format(std::string_view name) {
   std::string known;
   for (const ExportFormat& format : kFormats) {
     if (format.name == name) return format;
-    known += fmt::format("{}{}", known.empty() ? "" : ", ", format.name);
+    add_item(known, format.name);
   }
   if (name.empty()) throw UsageError("export: say what to write: --format is one of " + known);
   throw invalid_value("--format", name, known);

@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/instrument/histogram_data.h"
 #include "core/result/result_file.h"
@@ -40,6 +41,19 @@ std::string to_bmf(std::span<const ResultFile> files);
 std::string to_otava(std::span<const ResultFile> files);
 std::string to_hgrm(std::span<const ResultFile> files);
 std::string to_hdr_log(std::span<const ResultFile> files);
+
+// ---- Rows for spreadsheets and scripts: `show --csv`.
+
+/// A head and one line for each row of the files, in their order. Columns stay as they are: new
+/// ones are added at the end. Quoted as RFC 4180 says, but lines end in a mere '\n', as
+/// Unix tools expect.
+std::string to_csv(const std::vector<ResultFile>& files);
+
+/// A table for pandas, R and the like: a line for each row, a column for each axis that any case
+/// has. Latencies are those that the terminal shows, half round trips for a test whose figures are
+/// these; the column `latency` says what they are. Which columns there are depends on the tests:
+/// read them by name.
+std::string to_tidy_csv(const std::vector<ResultFile>& files);
 
 // ---- A histogram in HdrHistogram's own words. Ours has the counts array of an HdrHistogram of 3
 // significant digits from 1 ns on, so nothing is lost.

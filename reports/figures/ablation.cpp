@@ -81,7 +81,7 @@ std::string names_of(const Ablation& ablation, FactorSet factors, const char* be
 }
 
 /// "off → max"; of a pair nothing.
-std::string change_text(const Ablation& ablation, FactorSet factors) {
+std::string change_of_factors(const Ablation& ablation, FactorSet factors) {
   if (std::popcount(factors) != 1) return "both";
   const AblationAxis& axis = ablation.axes[static_cast<std::size_t>(std::countr_zero(factors))];
   return fmt::format("{} → {}", printable(axis.levels[0]), printable(axis.levels[1]));
@@ -94,7 +94,7 @@ std::string ns_text(double value) {
 std::string mixed_text(const Ablation& ablation, FactorSet factors) {
   std::string text;
   for (const FactorSet alias : aliases_of(factors, ablation.axes.size()))
-    text += (text.empty() ? "" : ", ") + names_of(ablation, alias, "×");
+    add_item(text, names_of(ablation, alias, "×"));
   return text;
 }
 
@@ -163,7 +163,7 @@ Table ablation_table(const Ablation& ablation) {
   if (mixed) table.columns.push_back({.head = "mixed with", .is_text = true});
   for (const FactorialEffect& effect : effects) {
     std::vector<Table::Cell> line{
-        names_of(ablation, effect.factors, " × "), change_text(ablation, effect.factors),
+        names_of(ablation, effect.factors, " × "), change_of_factors(ablation, effect.factors),
         ns_text(effect.value),
         known ? fmt::format("{} to {}", ns_text(effect.low), ns_text(effect.high)) : kUnknown,
         !known              ? kUnknown

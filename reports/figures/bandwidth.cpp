@@ -97,7 +97,7 @@ std::string told_of(const char* what, const FigureLines& lines,
     ++held;
     const std::string name =
         printable(test_of(row)) + " over " + upper_case(printable(transport_of(row)));
-    if (list.find(name) == list.npos) list += (list.empty() ? "" : ", ") + name;
+    if (list.find(name) == list.npos) add_item(list, name);
   }
   if (held == 0) return "";
   return held == lines.size() ? fmt::format("{}. ", what) : fmt::format("{}: {}. ", what, list);
@@ -115,7 +115,7 @@ std::string rates_remark(const FigureLines& lines, std::optional<double> line_ra
       if (std::ranges::any_of(lines, [&](const FigureLine& line) {
             return median_of(*line.summary, info_of(metric).value).has_value();
           }))
-        completions += fmt::format("{}{}", completions.empty() ? "" : ", ", info_of(metric).name);
+        add_item(completions, info_of(metric).name);
   if (!completions.empty()) completions += ": of completions. ";
   return doubt + completions +
          told_of(

@@ -82,7 +82,9 @@ struct Figures {
   /// The text beneath the table at a terminal; null: none. @param group  with those cases alone
   std::string (*beneath)(const Group& group, const TextStyle& style) = nullptr;
   std::vector<FigureCsv> csv = {};
-  bool csv_early = false;  ///< columns keep their place: of the oldest kinds it is not at the end
+  /// So many of them, from the first, keep the place that they had when others came; the rest, as of
+  /// newer kinds, is behind all others.
+  std::size_t csv_early = 0;
 };
 
 /// A function for Figures::columns that gives the same columns for all lines.

@@ -50,7 +50,7 @@ Figures load_figures() {
           .columns = always(columns_of_load()),
           .remark = saturated_rows,
           .csv = std::move(csv),
-          .csv_early = true};
+          .csv_early = 10};
 }
 
 }  // namespace rdmameter

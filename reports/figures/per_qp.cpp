@@ -78,8 +78,7 @@ std::string slow_qps_text(const CaseSummary& summary) {
   std::ranges::stable_sort(slow, std::greater{}, &std::pair<std::uint64_t, std::size_t>::second);
   std::string text;
   for (std::size_t i = 0; i < std::min(slow.size(), kMostNamed); ++i)
-    text += fmt::format("{}{}{}", text.empty() ? "" : ", ", slow[i].first,
-                        port_text(summary, slow[i].first));
+    add_item(text, fmt::format("{}{}", slow[i].first, port_text(summary, slow[i].first)));
   if (slow.size() > kMostNamed) text += fmt::format(", {} more", slow.size() - kMostNamed);
   return text.empty() ? "none" : text;
 }
@@ -116,7 +115,7 @@ Figures per_qp_figures() {
                text_column({.head = "slow QPs", .is_text = true},
                            [](FigureLine line) { return slow_qps_text(*line.summary); })}),
           .csv = csv_of_keys("per_qp_", "/per_qp", {"qps", "jain", "slowest"}),
-          .csv_early = true};
+          .csv_early = 3};
 }
 
 }  // namespace rdmameter

@@ -96,9 +96,9 @@ struct RetransmitStall {
   double misfit = 0;
 };
 
-class Judge {
+class StallJudge {
  public:
-  Judge(const RetransmitReport& report, const Counted& counted)
+  StallJudge(const RetransmitReport& report, const Counted& counted)
       : report_(report), counted_(counted) {}
 
   void judge(RetransmitStall& stall) const {
@@ -374,7 +374,7 @@ std::optional<RetransmitReport> stalls_of(const CaseSummary& summary,
   if (report.mostly_stalled) report.typical_ns = static_cast<double>(samples.min_ns);
   if (as_stall(report.typical_ns)) report.typical_ns = 0;
 
-  const Judge judge(report, counted);
+  const StallJudge judge(report, counted);
   std::vector<RetransmitStall> stalls;
   for (const auto& [index, n] : samples.buckets) {
     const double value = middle_ns(samples, index);

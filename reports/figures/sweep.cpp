@@ -118,7 +118,7 @@ Figures sweep_figures() {
           .remark = sweep_remarks,
           .beneath = sweep_curves,
           .csv = csv_of_metrics("sweep_", sweep_metrics()),
-          .csv_early = true};
+          .csv_early = 3};
 }
 
 std::vector<CurvePoint> curve_of(const CaseSummary& summary) {

@@ -25,7 +25,7 @@ const MetricInfo* metric_of(const std::string& key) {
   std::string known;
   for (const MetricInfo& metric : exported_metrics()) {
     if (metric.key == key) return &metric;
-    known += fmt::format("{}{}", known.empty() ? "" : ", ", metric.key);
+    add_item(known, metric.key);
   }
   throw invalid_value("--quantity", key, known);
 }
@@ -191,7 +191,7 @@ struct StateCounts {
   std::string text() const {
     std::string states;
     if (acknowledged > 0) states = fmt::format("{} acknowledged", acknowledged);
-    if (resolved > 0) states += fmt::format("{}{} resolved", states.empty() ? "" : ", ", resolved);
+    if (resolved > 0) add_item(states, fmt::format("{} resolved", resolved));
     return count_text(all, "change") + (states.empty() ? "" : fmt::format(" ({})", states));
   }
 };

@@ -109,7 +109,7 @@ std::string gates_table(const Comparison& comparison) {
 std::string only_in(const std::string& path, const std::vector<std::string>& names) {
   if (names.empty()) return "";
   std::string list;
-  for (const std::string& name : names) list += (list.empty() ? "" : ", ") + markup_text(name);
+  for (const std::string& name : names) add_item(list, markup_text(name));
   return fmt::format("<details><summary>{} of {} alone</summary><p class=note>{}</p></details>\n",
                      names.size() == 1 ? "A case" : fmt::format("{} cases", names.size()),
                      markup_text(path), list);

@@ -27,7 +27,7 @@ std::string page_title(const PageCases& page);
 /// The verdict, and for each case its change with the interval drawn.
 Section comparison_section(const PageCases& page, const Comparison& comparison);
 
-/// Is it good: the best values against line rate and floor, the largest spread, stragglers, losses;
+/// Is it good: the best values against line rate and overhead, the largest spread, stragglers, losses;
 /// what was not measured.
 Section summary_section(const PageCases& page);
 

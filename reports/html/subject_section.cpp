@@ -39,7 +39,7 @@ std::string tests_text(const PageCases& page) {
 std::string link_text(const Json& device) {
   std::string text = printable(text_at(device, "link_layer"));
   if (const auto rate = number_at(device, "rate_gbps"))
-    text += fmt::format("{}{:g} Gb/s", text.empty() ? "" : " ", *rate);
+    add_item(text, fmt::format("{:g} Gb/s", *rate), " ");
   return text;
 }
 
@@ -177,14 +177,14 @@ std::string facts_table(const std::vector<End>& ends, const std::vector<std::str
 }
 
 std::string commands_table(const PageCases& page) {
-  Table table{text_columns({"result", "command", "the instrument's own cost"})};
+  Table table{text_columns({"result", "command", "the instrument's overhead"})};
   for (std::size_t i = 0; i < page.files.size(); ++i) {
     const Json& ours = page.files[i].context.at("rdmameter");
-    std::string floor;
+    std::string overhead;
     for (const auto& [name, value] : flatten(ours.at("floor")))
-      floor += fmt::format("{}{} {}", floor.empty() ? "" : ", ", with_spaces(name), value);
+      add_item(overhead, fmt::format("{} {}", with_spaces(name), value));
     table.add_line(
-        {page.labels[i], Table::Cell::marked(text_at(ours, "command"), "command"), floor});
+        {page.labels[i], Table::Cell::marked(text_at(ours, "command"), "command"), overhead});
   }
   return html_table(table, "How it was measured");
 }

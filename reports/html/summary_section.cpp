@@ -67,11 +67,11 @@ std::string share_of_line(const PageCases& page, const Found& found) {
   return doubt.empty() ? fmt::format("{:.1f} % of the line's {:g} Gb/s", percent, *most) : doubt;
 }
 
-/// "the tool's own part: 54.9 ns"; empty: the floor of this test is not known.
-std::string floor_of(const PageCases& page, const Found& found) {
-  const auto floor =
+/// "the tool's own overhead: 54.9 ns"; empty: that of this test is not known.
+std::string overhead_of(const PageCases& page, const Found& found) {
+  const auto overhead =
       number_at(page.files[found.file].context, "/rdmameter/floor/" + found.one->test + "_ns");
-  return floor ? "the tool's own floor: " + metric_text(Metric::p50, *floor) : "";
+  return overhead ? "the tool's own overhead: " + metric_text(Metric::p50, *overhead) : "";
 }
 
 std::string best_tile(const PageCases& page, std::string_view key, std::string_view title) {
@@ -79,7 +79,7 @@ std::string best_tile(const PageCases& page, std::string_view key, std::string_v
   if (best.number == nullptr) return "";
   const Metric metric = best.number->metric->metric;
   const std::string against = metric == Metric::gbps  ? share_of_line(page, best)
-                              : metric == Metric::p50 ? floor_of(page, best)
+                              : metric == Metric::p50 ? overhead_of(page, best)
                                                       : "";
   return tile(metric_text(metric, best.number->median), title,
               (against.empty() ? "" : "<span>" + markup_text(against) + "</span>") +

@@ -175,7 +175,7 @@ std::string topology_title(const PageCases& page, std::size_t file,
                            std::span<const TopologyModel> models, std::size_t index) {
   const Json& setting = models[index].setting;
   std::string title = upper_case(value_text(fact_at(setting, "transport")));
-  if (page.files.size() > 1) title += (title.empty() ? "" : " · ") + page.labels[file];
+  if (page.files.size() > 1) add_item(title, page.labels[file], " · ");
   std::vector<std::string> differing;
   for (const auto& [key, value] : setting.items())
     if (key != "transport" &&

@@ -107,7 +107,7 @@ std::string case_text(const Json& case_object, const std::vector<std::string>& k
   std::string text;
   for (const std::string& key : keys)
     if (const Json& value = fact_at(case_object, key); !value.is_null())
-      text += (text.empty() ? "" : ", ") + fact_text(key, value);
+      add_item(text, fact_text(key, value));
   return text;
 }
 
@@ -124,7 +124,7 @@ std::string Common::text(const Common& known) const {
             return before == one ||
                    before.starts_with(one + " in ");  // "data in order in write_lat"
           }))
-        text += (text.empty() ? "" : ", ") + one;
+        add_item(text, one);
   };
   add(settings, known.settings);
   add(facts, known.facts);

@@ -93,7 +93,7 @@ Facts short_facts_of(const Json& end) {
 /// "alpha; rxe0/1: Ethernet, MTU 4096 B"
 std::string joined_short(const Facts& facts) {
   std::string text;
-  for (const auto& [name, value] : facts) text += (text.empty() ? "" : "; ") + value;
+  for (const auto& [name, value] : facts) add_item(text, value, "; ");
   return text;
 }
 
@@ -187,7 +187,7 @@ std::string describe_context(const ResultFile& file, bool all, const TextStyle& 
   text += labelled("command", printable(text_at(ours, "command")), style);
   for (const auto& [label, facts] : told_ends(environment_ends(ours), all))
     text += labelled(label, facts, style);
-  return text + labelled("floor", joined(flatten(ours.at("floor"))), style);
+  return text + labelled("overhead", joined(flatten(ours.at("floor"))), style);
 }
 
 std::vector<EnvironmentEnd> two_ends(const Json& ours) {

@@ -13,7 +13,7 @@
 namespace rdmameter {
 
 /// File, version, date, command; what both ends have alike, and what differs;
-/// the instrument's floor.
+/// the instrument's overhead.
 /// @param all  every fact of an end, not only who it is, its device, link and machine
 std::string describe_context(const ResultFile& file, bool all, const TextStyle& style);
 

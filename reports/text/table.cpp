@@ -128,7 +128,7 @@ Table narrowed(Table table, std::size_t width, std::string& left_out) {
     const auto at = std::ranges::find(table.columns, true, &Table::Column::optional);
     if (at == table.columns.end()) break;
     own -= column_width(table, static_cast<std::size_t>(at - table.columns.begin())) + kGap;
-    left_out += (left_out.empty() ? "" : ", ") + at->head;
+    add_item(left_out, at->head);
     table.columns.erase(at);
   }
   return table;
@@ -156,8 +156,8 @@ Table with_keys_as_titles(Table table, std::size_t width) {
     table.columns.erase(table.columns.begin());
     --table.key_columns;
     for (std::size_t i = 0; i < titles.size(); ++i)
-      titles[i] += fmt::format("{}{} {}{}{}", titles[i].empty() ? "" : ", ", key.head,
-                               key.cells[i].text, key.unit.empty() ? "" : " ", key.unit);
+      add_item(titles[i], fmt::format("{} {}{}{}", key.head, key.cells[i].text,
+                                      key.unit.empty() ? "" : " ", key.unit));
     table.titles.clear();
     for (std::size_t i = 0; i < titles.size(); ++i)
       if (i == 0 || titles[i] != titles[i - 1])

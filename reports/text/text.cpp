@@ -174,6 +174,11 @@ std::string count_text(std::uint64_t count, std::string_view thing) {
   return fmt::format("{} {}{}", count, thing, count == 1 ? "" : "s");
 }
 
+void add_item(std::string& list, std::string_view item, std::string_view separator) {
+  if (!list.empty()) list += separator;
+  list += item;
+}
+
 std::string upper_case(std::string text) {
   std::transform(text.begin(), text.end(), text.begin(),
                  [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
@@ -225,7 +230,7 @@ std::vector<std::string> common_parts(std::span<const std::string> names) {
 std::string first_names(std::span<const std::string> names, std::size_t most) {
   std::string text;
   for (const std::string& name : names.first(std::min(names.size(), most)))
-    text += (text.empty() ? "" : ", ") + printable(name);
+    add_item(text, printable(name));
   if (names.size() > most) text += fmt::format(" and {} more", names.size() - most);
   return text;
 }

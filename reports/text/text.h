@@ -59,6 +59,9 @@ std::string to_ascii(std::string_view text);
 /// "1 case", "2 cases"
 std::string count_text(std::uint64_t count, std::string_view thing);
 
+/// Adds to a list in words: "a", then "a, b".
+void add_item(std::string& list, std::string_view item, std::string_view separator = ", ");
+
 /// Makes ASCII letters upper case.
 std::string upper_case(std::string text);
 

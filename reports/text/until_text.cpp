@@ -40,9 +40,8 @@ std::string until_text(const Row& row) {
   if (!row.until) return "";
   std::string goals, settled;
   for (const SettledMetric& metric : row.until->metrics) {
-    goals += fmt::format("{}{} {}", goals.empty() ? "" : ", ", metric_name(metric.metric),
-                         percent_text(metric.goal));
-    settled += fmt::format("{}{}", settled.empty() ? "" : ", ", settled_text(metric));
+    add_item(goals, fmt::format("{} {}", metric_name(metric.metric), percent_text(metric.goal)));
+    add_item(settled, settled_text(metric));
   }
   return fmt::format("until{}: {} after {} repetitions{}", goals.empty() ? "" : " " + goals,
                      kWhy[static_cast<std::size_t>(row.until->ended)], row.repetition + 1,

@@ -152,8 +152,7 @@ std::string memory_sentence(std::span<const TopologyModel> models, std::uint64_t
     if (model.knows_memory) {
       known.push_back(model);
     } else {
-      for (const ModelShape& shape : model.shapes)
-        unknown += (unknown.empty() ? "" : ", ") + std::string(printable(shape_text(shape)));
+      for (const ModelShape& shape : model.shapes) add_item(unknown, printable(shape_text(shape)));
     }
   if (!unknown.empty())
     unknown = fmt::format(
@@ -340,7 +339,7 @@ std::vector<std::string> limit_sentences(std::span<const TopologyCase> cases,
     if (knee.fast != 0)
       sentences.push_back(knee_sentence(models[i], knee, size_bytes));
     else if (has_flood(cases, i, size_bytes))
-      unknown += (unknown.empty() ? "" : ",") + over_text(models[i]);
+      add_item(unknown, over_text(models[i]), ",");
   }
   if (!unknown.empty())
     sentences.push_back(

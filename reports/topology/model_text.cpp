@@ -13,7 +13,7 @@
 namespace rdmameter {
 namespace {
 
-std::string digits(double value) {
+std::string known_digits(double value) {
   constexpr int kMostDecimals = 6;
   return std::isfinite(value) ? three_digits(value, kMostDecimals) : kUnknown;
 }
@@ -30,12 +30,13 @@ std::string facts_text(const TopologyModel& model, const TextStyle& style) {
 }
 
 std::string in_unit(const std::optional<double>& value, double unit) {
-  return value ? digits(*value / unit) : kUnknown;
+  return value ? known_digits(*value / unit) : kUnknown;
 }
 
 /// "8.12-9.4"
 std::string interval_text(const std::optional<PredictionInterval>& interval, double unit) {
-  return interval ? digits(interval->low / unit) + "-" + digits(interval->high / unit) : kUnknown;
+  return interval ? known_digits(interval->low / unit) + "-" + known_digits(interval->high / unit)
+                  : kUnknown;
 }
 
 /// In percent.
@@ -140,7 +141,7 @@ std::vector<ModelFact> facts_by_kind(const TopologyModel& model) {
     };
     add("alpha", costs.alpha_ns, time_value);
     add("each hop more", costs.per_hop_ns, time_value);
-    add("beta", costs.beta_ns_per_byte, [](double beta) { return digits(beta) + " ns/B"; });
+    add("beta", costs.beta_ns_per_byte, [](double beta) { return known_digits(beta) + " ns/B"; });
   }
   facts.push_back(spread_fact(*model.latency));
   return facts;
@@ -192,7 +193,7 @@ std::string placement_remark(const TopologyModel& model) {
 
 std::string time_value(double ns) {
   const Unit unit = time_unit(ns);
-  return digits(ns / unit.size) + " " + std::string(unit.name);
+  return known_digits(ns / unit.size) + " " + std::string(unit.name);
 }
 
 std::vector<ModelFact> cost_facts(const TopologyModel& model) {
@@ -202,9 +203,9 @@ std::vector<ModelFact> cost_facts(const TopologyModel& model) {
   std::vector<ModelFact> facts = {{"alpha", time_value(costs.alpha_ns)}};
   if (fit.knows_per_hop()) facts.push_back({"each hop more", time_value(costs.per_hop_ns)});
   if (fit.knows_beta()) {
-    facts.push_back({"beta", digits(costs.beta_ns_per_byte) + " ns/B"});
+    facts.push_back({"beta", known_digits(costs.beta_ns_per_byte) + " ns/B"});
     if (costs.beta_ns_per_byte > 0)
-      facts.push_back({"1 / beta", digits(8 / costs.beta_ns_per_byte) + " Gb/s"});
+      facts.push_back({"1 / beta", known_digits(8 / costs.beta_ns_per_byte) + " Gb/s"});
   }
   facts.push_back(spread_fact(fit));
   return facts;
@@ -275,8 +276,7 @@ Table prediction_table(const TopologyModel& model, std::span<const std::uint64_t
     for (const ModelShape& shape : model.shapes) {
       const auto result = predict(model, shape, n);
       if (!result) {
-        unknown +=
-            fmt::format("{}{} at {}", unknown.empty() ? "" : ", ", printable(shape_text(shape)), n);
+        add_item(unknown, fmt::format("{} at {}", printable(shape_text(shape)), n));
         continue;
       }
       for (const Prediction::AtSize& at : result->sizes)

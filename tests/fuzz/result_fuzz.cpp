@@ -15,7 +15,7 @@
 #include "core/result/result_file.h"
 #include "reports/compare/comparison.h"
 #include "reports/compare/output.h"
-#include "reports/export/csv.h"
+#include "reports/export/format.h"
 #include "reports/show.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -382,7 +382,7 @@ TEST(HtmlReport, SaysHowFarTheBestIsFromTheLineAndTheFloor) {
   file.context["rdmameter"]["floor"]["send_lat_ns"] = 54.9;
   const std::string html = summary_section(page_cases(std::span(&file, 1), 100)).html;
   EXPECT_THAT(html, HasSubstr(" % of the line&#39;s 100 Gb/s"));
-  EXPECT_THAT(html, HasSubstr("the tool&#39;s own floor: 54.9 ns"));
+  EXPECT_THAT(html, HasSubstr("the tool&#39;s own overhead: 54.9 ns"));
   EXPECT_THAT(html, HasSubstr("widest spread of repetitions, of "));
   ResultFile loopback = file;
   loopback.context["rdmameter"]["responder"]["hostname"] = "a";

@@ -16,7 +16,7 @@
 
 #include "core/result/row_json.h"
 #include "core/test_case/test_case.h"
-#include "reports/export/csv.h"
+#include "reports/export/format.h"
 #include "reports/figures/figures.h"
 #include "reports/summary/line_rate.h"
 #include "reports/summary/summary.h"
@@ -453,6 +453,31 @@ TEST(LineRate, OfWhichMessagesTookMoreIsDoubted) {
 
 TEST(Csv, HoldsEveryRow) {
   expect_golden("rows.csv", to_csv({sample_file(sample_rows())}));
+}
+
+/// Those that scripts have read by their place. More go behind them: add those here, at the end.
+constexpr const char* kCsvColumns =
+    "file,name,test,transport,status,message,repetition,repetitions,iterations,real_time_ns,"
+    "cpu_time_ns,size_bytes,qps,depth,post_list,signal_every,inline_bytes,mtu_bytes,"
+    "latency_definition,latency_count,latency_min_ns,latency_p50_ns,latency_p90_ns,"
+    "latency_p99_ns,latency_p99.9_ns,latency_p99.99_ns,latency_max_ns,latency_mean_ns,"
+    "latency_stddev_ns,half_round_trip_min_ns,half_round_trip_p50_ns,half_round_trip_p90_ns,"
+    "half_round_trip_p99_ns,half_round_trip_p99.9_ns,half_round_trip_p99.99_ns,"
+    "half_round_trip_max_ns,half_round_trip_mean_ns,half_round_trip_stddev_ns,lost,"
+    "bandwidth_messages,bandwidth_bytes,bandwidth_window_ns,bandwidth_gbps,"
+    "bandwidth_mib_per_s,bandwidth_mmsg_per_s,bandwidth_counted_by,bandwidth_injected,"
+    "bandwidth_sent,bandwidth_received,bandwidth_lost,case,bandwidth_duplicated,"
+    "bandwidth_reordered,bandwidth_short_window,interrupted,load_offered_per_s,"
+    "load_reached_per_s,load_reached_share,load_backlog_max,load_unsent,load_service_p50_ns,"
+    "load_service_p99_ns,load_lateness_p50_ns,load_lateness_p99_ns,load_saturated,"
+    "sweep_saturation_per_s,sweep_slo_rate_per_s,sweep_unloaded_p99_ns,per_qp_qps,"
+    "per_qp_jain,per_qp_slowest,collective_bytes,collective_steps,collective_step_bytes,"
+    "collective_messages,collective_sent_bytes,collective_relayed_hops,"
+    "collective_rank_min_ns,collective_rank_mean_ns,collective_rank_max_ns,"
+    "collective_algbw_gb_per_s,collective_busbw_gb_per_s,barrier_ns,bandwidth_line_percent";
+
+TEST(Csv, ColumnsKeepTheirPlaces) {
+  EXPECT_THAT(to_csv({}), testing::StartsWith(kCsvColumns));
 }
 
 TEST(Csv, HeadDoesNotDependOnTheRows) {

@@ -108,7 +108,7 @@ std::string row_text(const Row& row) {
   }
   std::string text;
   if (row.bandwidth) text += bandwidth_text(*row.bandwidth);
-  if (row.latency) text += (text.empty() ? "" : "  ") + latency_text(*row.latency);
+  if (row.latency) add_item(text, latency_text(*row.latency), "  ");
   if (row.load) text += load_text(*row.load);
   if (row.sweep) text += sweep_text(*row.sweep);
   if (row.lost) text += fmt::format("  lost {}", *row.lost);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "bench/running/lines/case_lines.h"
@@ -84,6 +85,14 @@ TEST(MeasuredRow, HasNoTimeWhereNothingCameBack) {
   EXPECT_EQ(row.real_time_ns, 0.0);
   EXPECT_EQ(row.cpu_time_ns, 0.0);
   EXPECT_EQ(row_line(row, 14), "some_test/rc    half RTT no samples  lost 5");
+}
+
+TEST(RowLine, OfARateAndALatencyHasAGapBetweenThem) {
+  const PlannedCase read = planned(Opcode::rdma_read, Pattern::completion_latency);
+  Row row = measured_row({read, 0, 0, 1}, four_round_trips(read.test_case));
+  const std::string latency = row_text(row);
+  row.bandwidth = BandwidthData{.messages = 1000, .bytes = 1'000'000, .window_ns = 1'000'000};
+  EXPECT_THAT(row_text(row), testing::EndsWith("msg/s  " + latency));
 }
 
 TEST(RowLine, SaysUnitsAndWhatTheTimeIs) {

@@ -859,9 +859,9 @@ TEST(Merge, KeepsRunsApartAndLosesNothing) {
   write_run(scratch.path("2.json"), "2024-01-02", 2);
   write_run(scratch.path("3.json"), "2024-01-03", 2);
   const auto merge = [&](const std::string& to, const std::vector<std::string>& from) {
-    const ResultFile merged_result = merge_results(from, "rdmameter merge", false);
-    ResultWriter writer(scratch.path(to), merged_result.context);
-    for (const Row& row : merged_result.rows) writer.append(row);
+    const MergedResult merged = merge_results(from, "rdmameter merge", false);
+    ResultWriter writer(scratch.path(to), merged.context);
+    merged.each_row([&](const Row& row) { writer.append(row); });
   };
   merge("12.json", {scratch.path("1.json"), scratch.path("2.json")});
   merge("all.json", {scratch.path("12.json"), scratch.path("3.json")});
@@ -874,6 +874,21 @@ TEST(Merge, KeepsRunsApartAndLosesNothing) {
   EXPECT_EQ(read.runs, 3U);
   EXPECT_EQ(read.sides[0][0].replicates.size(), 7U);
   EXPECT_EQ(read.sides[0][0].replicates.back().run, 2U);
+}
+
+TEST(Merge, RefusesAFileThatChangesBetweenItsTwoReadings) {
+  const ScratchDirectory scratch;
+  const auto after = [&](const std::string& date, std::uint64_t repetitions) {
+    write_run(scratch.path("1.json"), "2024-01-01", 2);
+    const MergedResult merged = merge_results({scratch.path("1.json")}, "", false);
+    write_run(scratch.path("1.json"), date, repetitions);
+    std::uint64_t rows = 0;
+    const std::string refused = refusal([&] { merged.each_row([&](const Row&) { ++rows; }); });
+    return refused.empty() ? std::to_string(rows) : refused;
+  };
+  EXPECT_THAT(after("2024-01-02", 2), HasSubstr("1.json: has changed while it was merged"));
+  EXPECT_THAT(after("2024-01-01", 1), HasSubstr("has changed"));
+  EXPECT_EQ(after("2024-01-01", 3), "3") << "a row more, of which it knew nothing";
 }
 
 TEST(Merge, RefusesARunTwiceAndAnotherEnvironment) {
@@ -915,7 +930,7 @@ TEST(Merge, ThatIsAllowedToMixEnvironmentsLeavesItsTrace) {
   ResultWriter(scratch.path("1.json"), context).finish();
   context["rdmameter"]["initiator"]["kernel"] = "7.0";
   ResultWriter(scratch.path("2.json"), context).finish();
-  const ResultFile merged =
+  const MergedResult merged =
       merge_results({scratch.path("1.json"), scratch.path("2.json")}, "", true);
   const auto& trace = merged.context["rdmameter"]["environment_changes"];
   ASSERT_EQ(trace.size(), 1U);

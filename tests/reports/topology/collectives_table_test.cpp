@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "core/result/row_json.h"
-#include "reports/export/csv.h"
+#include "reports/export/format.h"
 #include "reports/topology/decision_table.h"
 #include "reports/topology/tables.h"
 #include "reports/topology/topology_text.h"
