@@ -37,10 +37,6 @@ struct BarrierTree {
   }
 };
 
-bool holds(const RankPairs& pairs, Rank a, Rank b) {
-  return pairs.contains({std::min(a, b), std::max(a, b)});
-}
-
 BarrierTree tree_without(Rank ranks, const RankPairs& avoided) {
   BarrierTree tree{.parents = std::vector<Rank>(ranks, ranks),
                    .children = std::vector<std::vector<Rank>>(ranks)};

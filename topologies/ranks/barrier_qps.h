@@ -4,8 +4,6 @@
 
 #include <map>
 #include <optional>
-#include <set>
-#include <utility>
 #include <vector>
 
 #include "core/engine/endpoint.h"
@@ -13,11 +11,9 @@
 #include "topologies/graphs/graph.h"
 #include "topologies/ranks/connect/qp_maker.h"
 #include "topologies/ranks/loop/barrier.h"
+#include "topologies/ranks/lost_pairs.h"
 
 namespace rdmameter {
-
-/// Pairs of ranks, the lower one first.
-using RankPairs = std::set<std::pair<Rank, Rank>>;
 
 /// A step of a rank's barrier.
 struct BarrierMeeting {

@@ -264,7 +264,7 @@ struct RankMeasurer::Part {
   const TopologyPlan plan;
   const bool taken;  ///< else it only keeps the others company
   RankPlan mine;
-  PairsLeft pairs;
+  PairAttempt attempt;  ///< of a traffic in rounds; more pairs are lost where edges are refused
   std::vector<RefusedEdge> refused;  ///< of this rank; once all are connected, of all
   OpenDevice* device = nullptr;
   Counters counters_before;
@@ -417,7 +417,7 @@ void RankMeasurer::lose_refused(Part& part) {
     const bool direct = edge->rank == ranks_.rank() && edge->peer == partner;
     const bool planned = std::ranges::find(part.mine.pair_turns, partner, &PairTurn::partner) !=
                          part.mine.pair_turns.end();
-    part.pairs.lost.insert(partner);
+    part.attempt.lost.insert(std::minmax(ranks_.rank(), partner));
     if (direct || planned)
       part.result.lost_pairs.push_back({.with = partner,
                                         .reason = cut_off_reason(*edge, ranks_.rank(), partner),
@@ -437,7 +437,8 @@ void RankMeasurer::with_loops(Part& part, Call call) {
     Watchdog watchdog(tally.progress, patience_, interrupt_, stop);
     const Pinned pinned{part.placement.first(), "--core"};  // and not the watchdog
     RankRun run({part.node->work(), part.barrier->barrier(), part.test_case, part.plan, part.mine,
-                 ranks_.rank(), loops, clock_, stop, tally, &watchdog, patience_ / 2, part.pairs});
+                 ranks_.rank(), loops, clock_, stop, tally, &watchdog, patience_ / 2,
+                 part.attempt});
     call(run);
   } catch (const Interrupted&) {
     throw;
@@ -628,25 +629,24 @@ std::vector<RankResult> RankMeasurer::run_all(Part& part) {
 /// Connects and runs. Of pairs as often as pairs fail, and others are left: all QPs are made anew,
 /// since it is not known what of the old ones is still under way.
 std::vector<RankResult> RankMeasurer::measure_all(Part& part) {
-  connect_all(part);
-  std::vector<RankResult> results = run_all(part);
-  if (!part.plan.in_rounds()) return results;
-  PairAttempts attempts(2 * part.mine.pair_turns.size());
+  std::vector<RankResult> results;
+  PairAttempt attempt{.no_barrier = no_barrier_};
   for (;;) {
-    std::string next;
-    if (ranks_.rank() == 0 && attempts.add(std::move(results), no_barrier_))
-      next = message_text(attempts.next(no_barrier_));
-    next = with_all([&] { return ranks_.broadcast(next); });
-    if (next.empty()) return attempts.take_results();
-    const auto attempt = read_message_text<NextAttempt>(next);
-    part.pairs = pairs_left(attempt, ranks_.rank());
+    part.attempt = attempt;
+    connect_all(part);
+    std::vector<RankResult> latest = run_all(part);
+    if (!part.plan.in_rounds()) return latest;
+    const bool again = ranks_.rank() == 0 && next_attempt(attempt, results, std::move(latest),
+                                                          2 * part.mine.pair_turns.size());
+    const std::string next =
+        with_all([&] { return ranks_.broadcast(again ? message_text(attempt) : ""); });
+    if (next.empty()) return results;
+    attempt = read_message_text<PairAttempt>(next);
     no_barrier_ = attempt.no_barrier;
     part.cm.reset();
     part.barrier.reset();
     part.node.reset();
     part.result = {};
-    connect_all(part);
-    results = run_all(part);
   }
 }
 

@@ -51,6 +51,9 @@ struct RankSamples {
   std::vector<std::uint64_t> collective_ns;  ///< of each collective: of the slowest of these ranks
 };
 
+/// Why a loop of a rank ended that others have kept waiting.
+inline constexpr const char* kOutOfPatience = "nothing has moved for too long (--patience)";
+
 struct RankResult {
   std::string failure;  ///< empty: all went well
   /// The failure is of the barrier's QP towards that rank.

@@ -163,10 +163,11 @@ void RankRun::measure_round_trips(RankResult& result) {
 /// All pairs of a round at once: one rank of each begins, then the other one. It ends for all ranks
 /// where one of them has raised the alarm: QPs of the graph are of no use any more.
 void RankRun::measure_pairs(RankResult& result) {
-  for (std::uint64_t half = pairs.half_round; half < 2 * mine.pair_turns.size(); ++half) {
+  for (std::uint64_t half = attempt.half_round; half < 2 * mine.pair_turns.size(); ++half) {
     const auto& [partner, first] = mine.pair_turns[half / 2];
     const bool begins = first == (half % 2 == 0);
-    if (partner != rank && begins && !pairs.lost.contains(partner)) measure_pair(partner, result);
+    if (partner != rank && begins && !holds(attempt.lost, rank, partner))
+      measure_pair(partner, result);
     meet_after_pair(partner, result);
     result.half_rounds = half + 1;
     if (barrier.alarmed()) return;
@@ -217,7 +218,7 @@ void RankRun::measure_pair_streams(RankResult& result) {
   std::vector<Rank> writers;
   result.matrix_row_ns.resize(plan.graph.ranks());
   if (test_case.rank_opcode == RankOpcode::send) result.matrix_column_ns.resize(plan.graph.ranks());
-  result.half_rounds = pairs.half_round;
+  result.half_rounds = attempt.half_round;
   std::uint64_t before = relay.arrived;  // nothing is under way to this rank
   const auto meet = [&](Rank partner) {
     before = relay.arrived;
@@ -225,9 +226,9 @@ void RankRun::measure_pair_streams(RankResult& result) {
     return !barrier.alarmed();
   };
   pass_barrier();
-  for (std::uint64_t half = pairs.half_round; half < 2 * mine.pair_turns.size(); ++half) {
+  for (std::uint64_t half = attempt.half_round; half < 2 * mine.pair_turns.size(); ++half) {
     const auto& [partner, first] = mine.pair_turns[half / 2];
-    const bool taken = partner != rank && !pairs.lost.contains(partner);
+    const bool taken = partner != rank && !holds(attempt.lost, rank, partner);
     const bool sends = first == (half % 2 == 0);
     if (taken) stream_with(partner, sends, before, test_case.warmup, result);
     if (!meet(partner)) return;

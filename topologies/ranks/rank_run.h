@@ -5,12 +5,12 @@
 
 #include <chrono>
 #include <memory>
-#include <set>
 #include <vector>
 
 #include "core/base/stop.h"
 #include "core/instrument/clock.h"
 #include "topologies/ranks/loop/loop_table.h"
+#include "topologies/ranks/lost_pairs.h"
 #include "topologies/ranks/node_work.h"
 #include "topologies/ranks/rank_plan.h"
 #include "topologies/ranks/rank_result.h"
@@ -19,16 +19,6 @@
 namespace rdmameter {
 
 class Watchdog;
-
-/// Why a loop of a rank ended that others have kept waiting.
-inline constexpr const char* kOutOfPatience = "nothing has moved for too long (--patience)";
-
-/// The pairs of a traffic in rounds that are left after others have failed.
-struct PairsLeft {
-  std::uint64_t half_round =
-      0;                     ///< to begin with; of each pair first one rank begins, then the other
-  std::set<Rank> lost = {};  ///< partners that are not measured any more
-};
 
 /// The objects that a repetition uses. Borrowed.
 struct RankRunParts {
@@ -44,7 +34,7 @@ struct RankRunParts {
   RankTally& tally;
   Watchdog* watchdog = nullptr;  ///< null: no pair has a limit
   std::chrono::milliseconds pair_limit = {};
-  PairsLeft pairs = {};
+  PairAttempt attempt = {};  ///< of a traffic in rounds
 };
 
 class RankRun : RankRunParts {
