@@ -190,8 +190,7 @@ TEST(PairAttempts, BothDirectionsOfAFailedPairAreToldByWhoKnowsMore) {
   results[3].lost_pairs.push_back({.with = 1, .reason = "no acknowledgement"});
   results[0].lost_pairs.push_back({.with = 2, .reason = "a late failure"});
   results[0].matrix_row_ns[2] = 5;
-  const auto failed =
-      merge_results(test_case, plan_topology(test_case), results).topology->failed_pairs;
+  const auto failed = merge_results(plan_topology(test_case), results).topology->failed_pairs;
   ASSERT_EQ(failed.size(), 3u);  // of 0 and 2 only the way back has no time
   EXPECT_EQ(failed[0].from, 2u);
   EXPECT_EQ(failed[0].to, 0u);

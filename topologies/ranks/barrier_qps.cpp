@@ -12,8 +12,8 @@
 #include "core/verbs/device.h"
 #include "core/verbs/pkey.h"
 #include "topologies/ranks/cm_edges.h"
-#include "topologies/ranks/connect/qp_maker.h"
-#include "topologies/ranks/node.h"
+#include "topologies/ranks/device_queues.h"
+#include "topologies/ranks/qp_maker.h"
 
 namespace rdmameter {
 namespace {

@@ -9,9 +9,9 @@
 #include "core/engine/endpoint.h"
 #include "core/verbs/memory/memory.h"
 #include "topologies/graphs/graph.h"
-#include "topologies/ranks/connect/qp_maker.h"
 #include "topologies/ranks/loop/barrier.h"
 #include "topologies/ranks/lost_pairs.h"
+#include "topologies/ranks/qp_maker.h"
 
 namespace rdmameter {
 
@@ -44,9 +44,9 @@ class BarrierQps {
   /// The data that a partner needs of this rank: of its QPs only that between the two.
   EndpointInfo info_for(Rank partner) const;
   ibv_qp* qp_with(Rank partner) const { return qps_[place_of(partners_, partner)].get(); }
-  /// Connects the QPs as Node::connect() does.
+  /// Connects the QPs as DeviceQueues::connect() does.
   /// @param peers    the info_for() this rank of each partner
-  /// @param refused  as Node::connect()'s
+  /// @param refused  as DeviceQueues::connect()'s
   void connect(const std::map<Rank, EndpointInfo>& peers,
                std::map<Rank, std::string>* refused = nullptr);
   Barrier& barrier() { return barrier_; }
@@ -54,7 +54,7 @@ class BarrierQps {
   /// The rank towards which a QP has failed, to be asked when nothing of the barrier is
   /// needed any more.
   std::optional<Rank> failed_towards();
-  /// Are the QPs of a thread domain? As Node::has_thread_domain().
+  /// Are the QPs of a thread domain? As DeviceQueues::has_thread_domain().
   bool has_thread_domain() const { return domain_.parent() != nullptr; }
   /// Time of a QP creation that was tried in vain, to see whether words can go inline.
   std::uint64_t trial_ns() const { return maker_.trial_ns(); }

@@ -101,8 +101,7 @@ void add_attempt(RankResult& result, const RankResult& later);
 
 /// Merges what the ranks have told; histograms exactly.
 /// @param results  by rank, none with a failure; samples may be merged in one of them
-Outcome merge_results(const TestCase& test_case, const TopologyPlan& plan,
-                      std::span<const RankResult> results);
+Outcome merge_results(const TopologyPlan& plan, std::span<const RankResult> results);
 
 /// The count of that name; 0 at first.
 std::uint64_t& count_of(NamedCounts& counts, std::string_view name);
