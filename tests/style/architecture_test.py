@@ -188,7 +188,7 @@ def main():
         ("an end is data: what derives from EndpointRunner is a network, and passes nothing on to other runners",
          deriving(files, root, "EndpointRunner", ("VerbsRunner", "SocketRunner"))),
         ("a rank's queues are a device's or the simulator's: nothing else derives from RankQueues",
-         deriving(files, root, "RankQueues", ("DeviceQueues", "SimQueues"))),
+         deriving(files, root, "RankQueues", ("DeviceQueues", "SimRank"))),
         ("no two headers define a type or a constant of one name", twice_defined(files, root)),
         ("a header is guarded by #pragma once", without(files, root, r"\.h$", "#pragma once")),
         # fmt 10 and before have it in <fmt/format.h>, too.

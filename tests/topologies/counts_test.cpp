@@ -121,7 +121,8 @@ TEST(Counts, OfQPsAndEdgesAreThoseOfTheClosedForms) {
 TEST(Counts, OfTheBarriersQPsAreThoseOfTheClosedForm) {
   for (Rank n = 2; n <= kMostCounted; ++n)
     for (Rank rank = 0; rank < n; ++rank)
-      ASSERT_EQ(barrier_partners(rank, n).size(), barrier_qps_of(n)) << rank << " of " << n;
+      ASSERT_EQ(barrier_partners(barrier_meetings(rank, n, {})).size(), barrier_qps_of(n))
+          << rank << " of " << n;
 }
 
 /// Of an exchange of `traffic`, between two ranks.
@@ -218,7 +219,7 @@ std::vector<RankResult> results_of(const TopologyPlan& plan, std::uint64_t times
     const Rank rank = mine.rank;
     RankResult& result = results[rank];
     result.qps = RankQueues(mine, 1, 1024).qp_count();
-    result.barrier_qps = barrier_partners(rank, plan.graph.ranks()).size();
+    result.barrier_qps = barrier_partners(barrier_meetings(rank, plan.graph.ranks(), {})).size();
     result.sent = times * plan.receivers(rank).size();
     result.arrived = times * plan.senders(rank).size();
     result.elapsed_ns = result.sending_ns = 1000;

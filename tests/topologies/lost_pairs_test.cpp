@@ -72,7 +72,8 @@ TEST(BarrierMeetings, ATreeHasAsFewQpsAsItCan) {
     partners += barrier_partners(barrier_meetings(rank, 8, {{2, 3}})).size();
   EXPECT_EQ(partners, 14u);
   // 3 and 6 of 8 ranks have no part in each other's dissemination.
-  EXPECT_EQ(barrier_partners(barrier_meetings(3, 8, {{3, 6}})), barrier_partners(3, 8));
+  EXPECT_EQ(barrier_partners(barrier_meetings(3, 8, {{3, 6}})),
+            barrier_partners(barrier_meetings(3, 8, {})));
 }
 
 TEST(BarrierMeetings, ARankThatNobodyReachesIsNamed) {

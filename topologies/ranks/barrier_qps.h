@@ -28,9 +28,13 @@ std::vector<BarrierMeeting> barrier_meetings(Rank rank, Rank ranks, const RankPa
 
 /// The ranks that a rank's barrier has to do with, each once, ascending.
 std::vector<Rank> barrier_partners(const std::vector<BarrierMeeting>& meetings);
-inline std::vector<Rank> barrier_partners(Rank rank, Rank ranks) {
-  return barrier_partners(barrier_meetings(rank, ranks, {}));
-}
+
+/// A step over that QP.
+/// @param epoch           its own word of the barrier
+/// @param received        the word that the rank behind writes
+/// @param remote_address  where the rank ahead hears of it
+BarrierStep barrier_step(ibv_qp* qp, ibv_sge& epoch, const volatile std::uint64_t* received,
+                         std::uint64_t remote_address, std::uint32_t rkey, unsigned inline_flag);
 
 class BarrierQps {
  public:

@@ -57,7 +57,9 @@ class SparseMemory {
 class SimBarrier {
  public:
   SimBarrier(SimFabric& fabric, Rank rank, Rank ranks)
-      : partners_(barrier_partners(rank, ranks)), received_(std::bit_width(ranks - 1)) {
+      : meetings_(barrier_meetings(rank, ranks, {})),
+        partners_(barrier_partners(meetings_)),
+        received_(meetings_.size()) {
     barrier_.cq = fabric.make_cq();
     for (std::size_t i = 0; i < partners_.size(); ++i)
       qps_.push_back(fabric.make_qp(rank, barrier_.cq));
@@ -68,30 +70,23 @@ class SimBarrier {
 
   Barrier& barrier() { return barrier_; }
   std::size_t qp_count() const { return qps_.size(); }
-  ibv_qp* qp_to(Rank partner) const { return qps_[place_of(partners_, partner)]; }
 
-  /// @param others  by rank
-  void connect(Rank rank, const std::function<SimBarrier&(Rank)>& other, Rank ranks) {
+  /// @param other  by rank
+  void connect(Rank rank, const std::function<SimBarrier&(Rank)>& other) {
     for (const Rank partner : partners_)
       SimFabric::connect(qp_to(partner), other(partner).qp_to(rank));
-    steps_.resize(received_.size());
-    for (std::uint32_t k = 0; k < steps_.size(); ++k) {
-      const Rank ahead = (rank + (Rank{1} << k)) % ranks;
-      BarrierStep& step = steps_[k];
-      step.qp = qp_to(ahead);
-      step.received = &received_[k];
-      step.wr = {};
-      step.wr.sg_list = &sge_;
-      step.wr.num_sge = 1;
-      step.wr.opcode = IBV_WR_RDMA_WRITE;
-      step.wr.send_flags = IBV_SEND_SIGNALED;
-      step.wr.wr.rdma.remote_addr = reinterpret_cast<std::uint64_t>(&other(ahead).received_[k]);
-    }
+    for (const auto& [ahead, behind, word] : meetings_)
+      steps_.push_back(barrier_step(qp_to(ahead), sge_, &received_[steps_.size()],
+                                    reinterpret_cast<std::uint64_t>(&other(ahead).received_[word]),
+                                    0, 0));
     barrier_.steps = steps_.data();
     barrier_.count = static_cast<std::uint32_t>(steps_.size());
   }
 
  private:
+  ibv_qp* qp_to(Rank partner) const { return qps_[place_of(partners_, partner)]; }
+
+  const std::vector<BarrierMeeting> meetings_;
   const std::vector<Rank> partners_;
   std::vector<ibv_qp*> qps_;
   std::vector<std::uint64_t> received_;
@@ -101,11 +96,15 @@ class SimBarrier {
   Barrier barrier_;
 };
 
-/// A rank's queues on the fabric.
-class SimQueues : public RankQueues {
+/// A rank whose queues are on the fabric.
+class SimRank : public RankQueues {
  public:
-  SimQueues(SimFabric& fabric, const RankPlan& plan)
-      : RankQueues(plan, kPayloadSeed, kAnyDepth), memory_(memory_size()) {
+  /// @param plan  borrowed
+  SimRank(SimFabric& fabric, const RankPlan& plan, const StopFlag& stop)
+      : RankQueues(plan, kPayloadSeed, kAnyDepth),
+        memory_(memory_size()),
+        barrier_(fabric, rank_, plan_.graph.ranks()),
+        stop_(stop) {
     messages_ = words_ = {.host = memory_.begin(), .address = address()};
     where_ = "a simulated device";
     for (std::uint64_t i = 0; i < cq_count(); ++i) cqs_.push_back(fabric.make_cq());
@@ -113,66 +112,44 @@ class SimQueues : public RankQueues {
       qps_.push_back(fabric.make_qp(rank_, cqs_[cqs_.size() == 1 ? 0 : i]));
     fill_message(reinterpret_cast<std::uint8_t*>(memory_.begin()), pattern_, rank_);
     build();
+    state().barrier = &barrier_.barrier();
   }
 
   /// Of each edge the rank with the lower number connects both ends' QPs.
-  void connect(const std::function<SimQueues&(Rank)>& other) {
+  void connect(const std::function<SimRank&(Rank)>& other) {
     const std::uint64_t per_edge = edge_qps(case_).all;
     for (std::uint64_t i = 0; i < link_count_; ++i) {
       const Link& link = links()[i];
-      SimQueues& peer = other(link.peer);
+      SimRank& peer = other(link.peer);
       connect_link(i, peer.address() + peer.areas().credited, 0, 0);
-      const std::uint64_t theirs =
-          place_of(plan_.graph.neighbours[link.peer], rank_) * per_edge + i % per_edge;
+      const std::uint64_t theirs = place_of(peer.neighbours_, rank_) * per_edge + i % per_edge;
       if (rank_ < link.peer) SimFabric::connect(link.qp, peer.qps_[theirs]);
     }
-  }
-
- private:
-  std::uint64_t address() const { return reinterpret_cast<std::uint64_t>(memory_.begin()); }
-
-  const SparseMemory memory_;
-};
-
-class SimRank {
- public:
-  SimRank(SimFabric& fabric, RankPlan plan, const StopFlag& stop)
-      : plan_(std::move(plan)),
-        queues_(fabric, plan_),
-        barrier_(fabric, plan_.rank, plan_.all.graph.ranks()),
-        stop_(stop) {
-    queues_.state().barrier = &barrier_.barrier();
-  }
-  SimRank(SimRank&&) = delete;
-
-  void connect(const std::function<SimRank&(Rank)>& other) {
-    queues_.connect([&](Rank rank) -> SimQueues& { return other(rank).queues_; });
-    barrier_.connect(
-        plan_.rank, [&](Rank rank) -> SimBarrier& { return other(rank).barrier_; },
-        plan_.all.graph.ranks());
+    barrier_.connect(rank_, [&](Rank rank) -> SimBarrier& { return other(rank).barrier_; });
   }
 
   /// In its fiber. What fails stands in the result.
   void run() noexcept {
     try {
-      RankRun run(queues_, result_, VirtualLoops::kLoops, clock_, stop_);
+      RankRun run(*this, result_, VirtualLoops::kLoops, clock_, stop_);
       run.begin();
       run.run();
     } catch (const std::exception& error) {
       result_.failure = error_text(error);
     }
     result_.cpu_ns = 0;
-    result_.qps = queues_.qp_count();
+    result_.qps = qp_count();
     result_.barrier_qps = barrier_.qp_count();
-    result_.connection_bytes = queues_.connection_bytes();
-    result_.relay_bytes = queues_.relay_bytes();
+    result_.connection_bytes = connection_bytes();
+    result_.relay_bytes = relay_bytes();
   }
 
   RankResult take_result() { return std::move(result_); }
 
  private:
-  const RankPlan plan_;
-  SimQueues queues_;
+  std::uint64_t address() const { return reinterpret_cast<std::uint64_t>(memory_.begin()); }
+
+  const SparseMemory memory_;
   SimBarrier barrier_;
   const ClockChoice clock_;
   const StopFlag& stop_;
@@ -241,11 +218,12 @@ Outcome simulate(const TestCase& test_case, const SimNetwork& network, const Sto
   const auto ranks = static_cast<Rank>(test_case.ranks);
   const TopologyPlan plan = plan_topology(test_case);
   SimFabric fabric(network, ranks, test_case.verify != 0);
+  std::deque<RankPlan> plans;
   std::deque<SimRank> all;
   if (begun) begun(messages_of(plan));
   plan_ranks(plan, [&](RankPlan rank_plan) {
     require_wanted(stop);
-    all.emplace_back(fabric, std::move(rank_plan), stop);
+    all.emplace_back(fabric, plans.emplace_back(std::move(rank_plan)), stop);
   });
   const auto by_number = [&all](Rank rank) -> SimRank& { return all[rank]; };
   for (SimRank& one : all) {
