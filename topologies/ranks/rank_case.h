@@ -24,12 +24,14 @@ namespace rdmameter {
 
 class RankCase {
  public:
-  /// Borrows but the case. @param rank  not of the case: it only keeps the others company
+  /// @param rank  one beyond the case's ranks only takes part in the common steps
+  /// @param clock, interrupt  borrowed
   RankCase(const TestCase& test_case, Rank rank, std::chrono::milliseconds patience,
            const ClockChoice& clock, const InterruptSource& interrupt);
   RankCase(RankCase&&) = delete;  // the rank's plan points into it
 
   const TopologyPlan& plan() const { return plan_; }
+  /// Is this rank one of the case's? Own steps are for these alone.
   bool taken() const { return mine_.has_value(); }
   /// Of a traffic in rounds. @pre taken()
   std::size_t rounds() const { return mine_->pair_turns.size(); }
@@ -39,9 +41,10 @@ class RankCase {
   /// @param apart_ns  of that time what is told elsewhere
   void lap(const char* step, std::uint64_t apart_ns = 0);
 
-  // In this order; of pairs from the first on again, as often as some fail and others are left.
+  // The steps, in this order; in a traffic of pairs again from begin() on, if some pairs fail and
+  // others are left.
 
-  /// All queues are made anew: it is not known what of the old ones is still under way.
+  /// Destroys all queues: it is not known which messages of theirs are still under way.
   void begin(const PairAttempt& attempt);
   /// Queues and those of the barrier; of iWARP it listens from now on.
   /// @param seed    of all ranks' payloads
@@ -50,7 +53,7 @@ class RankCase {
   void create(OpenDevice& device, Placement placement, std::uint64_t seed, bool yields);
   /// What each rank that is to have QPs with this one must know of them.
   std::map<Rank, std::string> addresses() const;
-  /// What could not be connected, for traffics in rounds is refused(); for others it is thrown.
+  /// In traffics in rounds, edges that could not be connected become refused().
   /// @param received  addresses() of other ranks for this one
   /// @throws Unsupported, MeasurementError, VerbsError, Interrupted
   void connect(const std::map<Rank, std::string>& received);

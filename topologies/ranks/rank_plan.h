@@ -85,7 +85,8 @@ struct LinkCounts {
   std::vector<std::uint64_t> in, out;  ///< from the neighbour; to it
 };
 
-/// How many of the traffic's messages, one for each flow, pass each rank's links in each hop class.
+/// By rank, how many of the traffic's messages, one for each flow, pass its links in each hop class:
+/// what RankPlan::rooms comes from.
 std::vector<LinkCounts> count_link_messages(const TopologyPlan& plan);
 
 /// The plan of one rank.
@@ -111,8 +112,8 @@ struct RankPlan {
 
 RankPlan plan_rank(const TopologyPlan& plan, Rank rank);
 
-/// Calls `visit` with the plan of each rank: what they have in common, of size O(n^2) where
-/// messages are relayed, is made once.
+/// Calls `visit` with the plan of each rank. The routes between all ranks, of size O(n^2) where
+/// messages are relayed, are computed once for all of them.
 void plan_ranks(const TopologyPlan& plan, const std::function<void(RankPlan)>& visit);
 
 /// The ranks whose first message of a stream is for this rank.

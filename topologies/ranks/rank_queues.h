@@ -3,8 +3,8 @@
 // their credit windows, buffers with a receive posted for each, hops, rounds. All of it is made
 // before the clock starts, and grows with the rank's degree.
 //
-// Memory, CQs and QPs are of a device (device_queues.h) or of the simulator's fabric: who derives
-// from RankQueues makes them, and calls build().
+// Memory, CQs and QPs belong to a device (device_queues.h) or to the simulator's fabric: a class that
+// derives from RankQueues creates them and then calls build().
 #pragma once
 
 #include <cstddef>
@@ -27,7 +27,7 @@ class RankCollective;
 
 class RankQueues {
  public:
-  /// Numbers alone: nothing is made yet.
+  /// Computes sizes and offsets; creates nothing yet.
   /// @param plan       borrowed
   /// @param seed       of all ranks' payloads
   /// @param max_qp_wr  of the device
@@ -71,8 +71,7 @@ class RankQueues {
   /// @throws MeasurementError  nothing of one of them is there
   void check_places(std::span<const Rank> senders);
 
-  /// Messages posted so far; of them, those that ranks behind and ahead have exchanged
-  /// over this one.
+  /// Messages posted so far; of them, those that this rank has passed on.
   std::uint64_t sent() const;
   std::uint64_t passed_on() const;
   /// "QP 0x12 towards rank 3 on rxe0/1"
@@ -101,7 +100,8 @@ class RankQueues {
   RankAreas areas(std::uint64_t links) const;
   RankAreas areas() const { return areas(link_count_); }
 
-  /// Posts the receives. @pre what is behind it, "Made by", is set
+  /// Builds links, buffers, hops and the state of the loops on the members from `qps_` to `where_`,
+  /// and posts the receives. @pre the derived class has set these members
   /// @throws VerbsError
   void build();
   /// Where the credits of a link go, and of RDMA WRITEs and READs the messages.
@@ -123,7 +123,7 @@ class RankQueues {
   const std::uint32_t ud_receives_;
   const MessagePattern pattern_;
 
-  // Made by who derives from it, which owns them.
+  // Set by the derived class, which owns what they point to.
   std::vector<ibv_qp*> qps_;
   std::vector<ibv_cq*> cqs_;
   ibv_srq* srq_ = nullptr;

@@ -55,7 +55,7 @@ struct RankState {
   Link* const* link_of_qpn = nullptr;  ///< ReceiveMode::shared
   std::uint32_t qpn_mask = 0;
 
-  // What has happened; read and reset by the loops between their steps.
+  // What has happened since the queues were built; read and reset by the loops between their steps.
   std::uint64_t leaving = 0;                ///< own messages not yet retired
   std::uint64_t arrived = 0;                ///< messages for this rank
   std::uint64_t* received = nullptr;        ///< by source
