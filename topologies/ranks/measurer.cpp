@@ -19,9 +19,7 @@
 #include "core/engine/placement/placement.h"
 #include "core/session/failure.h"
 #include "core/verbs/device.h"
-#include "core/verbs/device_events.h"
 #include "core/verbs/environment.h"
-#include "core/verbs/rdma_netlink.h"
 #include "topologies/graphs/routes.h"
 #include "topologies/ranks/lost_pairs.h"
 #include "topologies/ranks/rank_case.h"
@@ -323,8 +321,8 @@ Outcome RankMeasurer::collect(const RankCase& own, const std::vector<RankResult>
   if (const auto& lost = outcome.topology->failed_pairs; !lost.empty() && measured == 0)
     throw MeasurementError(fmt::format("no pair could be measured; rank {} and rank {}: {}",
                                        lost.front().from, lost.front().to, lost.front().reason));
-  own.add_device(outcome);
   outcome.extra["path"] = path_of(results);
+  own.add_device(outcome);
   outcome.effective.wait = outcome.topology->yielding ? Wait::yield : Wait::spin;
   return outcome;
 }
