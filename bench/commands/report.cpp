@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "bench/options/command.h"
+#include "bench/options/prediction_options.h"
 #include "bench/options/result_options.h"
 #include "core/base/error.h"
 #include "core/result/output_file.h"

@@ -15,6 +15,7 @@
 #include "bench/options/run_options.h"
 #include "bench/remote/remote_server.h"
 #include "bench/running/benchmark_flags.h"
+#include "bench/running/failed_measurer.h"
 #include "bench/running/lines/run_output.h"
 #include "bench/running/measurers.h"
 #include "bench/running/result_context.h"

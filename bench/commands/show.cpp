@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "bench/options/command.h"
+#include "bench/options/prediction_options.h"
 #include "bench/options/result_options.h"
 #include "core/base/error.h"
 #include "core/log/print.h"

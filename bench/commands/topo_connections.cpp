@@ -17,6 +17,7 @@
 #include "bench/commands/connections_run.h"
 #include "bench/options/command.h"
 #include "bench/options/measuring_options.h"
+#include "bench/options/prediction_options.h"
 #include "bench/options/run_hosts.h"
 #include "core/base/error.h"
 #include "core/base/parse_value.h"

@@ -3,8 +3,6 @@
 #pragma once
 
 #include <CLI/App.hpp>
-#include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -34,18 +32,6 @@ std::vector<ResultFile> read_results(const std::vector<std::string>& paths,
 /// Says on stderr which files have no number, since what is made of them does not look
 /// like an error.
 void tell_unmeasured(const std::vector<ResultFile>& files);
-
-// What is asked of a result of topologies: --predict, the numbers of ranks for which it is
-// extrapolated, and --memory-budget, what a rank may spend on connections.
-
-/// --predict LIST. @param ranks  gets them in ascending order
-void add_predict_option(CLI::App& app, std::vector<std::uint64_t>& ranks);
-
-/// --memory-budget BYTES: what a rank of a topology may spend on connections.
-void add_memory_budget_option(CLI::App& app, std::optional<std::uint64_t>& bytes);
-
-/// "64M". @throws UsageError  naming --memory-budget
-std::uint64_t read_memory_budget(const std::string& text);
 
 // What `compare` and `ab` take alike: gates, floors, where the verdict is written.
 

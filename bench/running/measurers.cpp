@@ -2,21 +2,18 @@
 #include "bench/running/measurers.h"
 
 #include <algorithm>
-#include <mutex>
-#include <set>
 #include <utility>
 
 #include "bench/background/background_measurer.h"
+#include "bench/running/failed_measurer.h"
 #include "bench/running/status_line.h"
 #include "core/base/error.h"
 #include "core/control/control_measurer.h"
 #include "core/engine/null/null_measurer.h"
 #include "core/engine/search/sweep_measurer.h"
 #include "core/instrument/clock.h"
-#include "core/log/print.h"
 #include "core/server/server.h"
 #include "core/session/initiator.h"
-#include "reports/text/terminal_lines.h"
 
 namespace rdmameter {
 namespace {
@@ -136,17 +133,6 @@ std::unique_ptr<Measurer> make_plain_measurer(const RunTarget& target,
 }
 
 }  // namespace
-
-ChoiceListener choice_printer() {
-  struct Said {
-    std::mutex mutex;
-    std::set<std::string> lines;
-  };
-  return [said = std::make_shared<Said>()](const std::string& line) {
-    const std::lock_guard lock{said->mutex};  // a background's measurer has a thread of its own
-    if (said->lines.insert(line).second) tell("{}", for_stderr(line + "\n"));
-  };
-}
 
 std::unique_ptr<Measurer> make_measurer(const RunTarget& target, std::span<const PlannedCase> cases,
                                         const ClockChoice& clock, InterruptSource& interrupt) {

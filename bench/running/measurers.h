@@ -3,11 +3,9 @@
 #pragma once
 
 #include <cstdint>
-#include <exception>
 #include <memory>
 #include <span>
 #include <string>
-#include <utility>
 
 #include "bench/cases/cases.h"
 #include "bench/running/status_line.h"
@@ -22,25 +20,7 @@
 
 namespace rdmameter {
 
-// A way of measuring that could not be set up, so that the result still says so, case by case.
-
-class FailedMeasurer : public Measurer {
- public:
-  explicit FailedMeasurer(std::exception_ptr why) : why_(std::move(why)) {}
-
-  Outcome measure(const TestCase&) override { std::rethrow_exception(why_); }
-  bool usable() const override { return false; }
-  nlohmann::ordered_json initiator_environment() const override { return nullptr; }
-  nlohmann::ordered_json responder_environment() const override { return nullptr; }
-
- private:
-  std::exception_ptr why_;
-};
-
 inline constexpr std::uint16_t kDefaultPort = 18620;  ///< TCP; not assigned by IANA
-
-/// Writes the line of a choice to stderr, which is not said again by the same printer.
-ChoiceListener choice_printer();
 
 /// Where the responder is.
 struct RunTarget {

@@ -7,6 +7,9 @@
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
+#include <mutex>
+#include <set>
 #include <string_view>
 #include <utility>
 
@@ -100,6 +103,17 @@ IntervalListener interval_printer() {
                 tell("{}{}", before, for_stderr(interval_line(test_case, interval) + "\n"));
               },
           .bounded_too = at_terminal};
+}
+
+ChoiceListener choice_printer() {
+  struct Said {
+    std::mutex mutex;
+    std::set<std::string> lines;
+  };
+  return [said = std::make_shared<Said>()](const std::string& line) {
+    const std::lock_guard lock{said->mutex};  // a background's measurer has a thread of its own
+    if (said->lines.insert(line).second) tell("{}", for_stderr(line + "\n"));
+  };
 }
 
 }  // namespace rdmameter

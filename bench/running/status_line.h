@@ -9,6 +9,7 @@
 
 #include "core/engine/account/interval_thread.h"
 #include "core/engine/search/sweep_measurer.h"
+#include "core/verbs/port_choice.h"
 
 namespace rdmameter {
 
@@ -41,5 +42,8 @@ SweepListener sweep_printer();
 
 /// Prints each on stderr; of cases with an end only at a terminal.
 IntervalListener interval_printer();
+
+/// Writes the line of a choice on stderr, once for each printer.
+ChoiceListener choice_printer();
 
 }  // namespace rdmameter

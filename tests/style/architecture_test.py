@@ -12,7 +12,7 @@ FOLDERS = ("core", "topologies", "reports", "bench", "tests")
 ORDER = {
     "core": ("base", "log", "instrument", "result", "test_case", "wire", "verbs", "verbs/memory", "verbs/cm", "doctor", "engine/device", "engine/layout", "engine/loop", "engine/account", "engine/blame",
              "engine/placement", "engine", "engine/null", "engine/search", "control", "session", "server"),
-    "topologies": ("graphs", "collectives", "traffic", "schedule", "stragglers", "axes", "ranks/loop", "ranks/bootstrap", "ranks/connect", "ranks", "simulator"),
+    "topologies": ("graphs", "collectives", "traffic", "schedule", "stragglers", "axes", "ranks/loop", "ranks/bootstrap", "ranks", "simulator"),
     "reports": ("stats", "summary", "text", "figures", "compare", "topology/model", "topology", "history", "export", "html", ""),
     "bench": ("cases", "check", "doctor", "background", "running", "running/lines", "remote", "options", "perftest", "generate", "commands", "", "micro"),
 }
@@ -198,6 +198,8 @@ def main():
         ("a case is settled in three moments, by core/engine/settle.cpp: who measures it can read it alone",
          [line for line in writing(files, root, r"(?<!const )\bTestCase(&&?|\*)? \w+\s*[=;,){]", SETTLING)
           if line.startswith(("core/engine/", "core/session/", "core/control/", "core/server/"))]),
+        ("a rank's queues are a device's or the simulator's: nothing else derives from RankQueues",
+         deriving(files, root, "RankQueues", ("DeviceQueues", "SimRank"))),
         ("no two headers define a type or a constant of one name", twice_defined(files, root)),
         ("a header is guarded by #pragma once", without(files, root, r"\.h$", "#pragma once")),
         # fmt 10 and before have it in <fmt/format.h>, too.

@@ -11,7 +11,7 @@
 #include "tests/topologies/searched.h"
 #include "tests/topologies/topology_case.h"
 #include "topologies/ranks/barrier_qps.h"
-#include "topologies/ranks/node_layout.h"
+#include "topologies/ranks/rank_queues.h"
 #include "topologies/ranks/rank_result.h"
 
 namespace rdmameter {
@@ -97,16 +97,16 @@ TEST(Counts, OfQPsAndEdgesAreThoseOfTheClosedForms) {
   std::set<const Shape*> visited;
   visit_shapes(shapes_among, [&visited](const std::string& shape, Rank n) {
     visited.insert(read_shape(shape, 1).shape);
-    TestCase test_case = case_over(shape, "neighbours", n);
-    const TopologyPlan plan = plan_topology(test_case);
+    const TestCase test_case = case_over(shape, "neighbours", n);
+    TopologyPlan plan = plan_topology(test_case);
     EXPECT_EQ(plan.graph.edges().size(), edges_of(shape, n));
     for (const std::uint64_t per_edge : {1U, 3U}) {
       if (plan.datagram && per_edge > 1) continue;
-      test_case.qps_per_edge = per_edge;
+      plan.test_case.qps_per_edge = per_edge;
       std::uint64_t total = 0;
       for (Rank rank = 0; rank < n; ++rank) {
-        const RankPlan mine = plan_rank(plan, test_case, rank);
-        const NodeLayout layout(test_case, plan, mine, rank, 1, 1024);
+        const RankPlan mine = plan_rank(plan, rank);
+        const RankQueues layout(mine, 1, 1024);
         const std::uint64_t qps = plan.datagram ? 1 : per_edge * neighbours_of(shape, rank, n);
         ASSERT_EQ(layout.qp_count(), qps) << rank;
         total += layout.qp_count();
@@ -121,7 +121,8 @@ TEST(Counts, OfQPsAndEdgesAreThoseOfTheClosedForms) {
 TEST(Counts, OfTheBarriersQPsAreThoseOfTheClosedForm) {
   for (Rank n = 2; n <= kMostCounted; ++n)
     for (Rank rank = 0; rank < n; ++rank)
-      ASSERT_EQ(barrier_partners(rank, n).size(), barrier_qps_of(n)) << rank << " of " << n;
+      ASSERT_EQ(barrier_partners(barrier_meetings(rank, n, {})).size(), barrier_qps_of(n))
+          << rank << " of " << n;
 }
 
 /// Of an exchange of `traffic`, between two ranks.
@@ -171,13 +172,13 @@ TEST(Counts, OfMessagesAndTheirHopsAreThoseOfASearch) {
       ASSERT_EQ(plan.graph.neighbours, graph.neighbours);
       EXPECT_EQ(plan.max_hops, counted.most_hops);
       EXPECT_NEAR(plan.mean_hops, real(counted.hops) / real(counted.messages), 1e-9);
-      const CommonPlan common = common_plan(plan, test_case);
+      const std::vector<LinkCounts> counted_of = count_link_messages(plan);
       const std::uint32_t classes = hop_classes(plan);
       std::vector<std::uint64_t> in(classes), out(classes);
       std::uint64_t messages = 0;
       for (Rank rank = 0; rank < n; ++rank) {
         messages += plan.receivers(rank).size();
-        const LinkCounts counts = count_link_messages(plan, common, rank, classes);
+        const LinkCounts& counts = counted_of[rank];
         for (std::size_t i = 0; i < counts.in.size(); ++i) {
           in[i % classes] += counts.in[i];
           out[i % classes] += counts.out[i];
@@ -205,26 +206,24 @@ TEST(Counts, OfWhatArrivesAndIsPassedOnAreThoseOfASearch) {
             if (spread ? to == 0 : to != from) fabric.send_from(from, to);
         EXPECT_EQ(fabric.run(100'000), n * (n - 1));
         std::uint64_t passed_on = 0;
-        for (Rank rank = 0; rank < n; ++rank) passed_on += fabric.passed_on(rank);
+        for (Rank rank = 0; rank < n; ++rank) passed_on += fabric.rank(rank).passed_on();
         const Counted counted = count(traffic, n, all_hops(fabric.plan().graph));
         EXPECT_EQ(passed_on, (spread ? n * (n - 1) : counted.hops) - counted.by_class[0]);
       }
 }
 
 /// As ranks tell them; `times` exchanges of an alltoall.
-std::vector<RankResult> results_of(const TestCase& test_case, const TopologyPlan& plan,
-                                   std::uint64_t times) {
-  std::vector<RankResult> results(test_case.ranks);
-  const CommonPlan common = common_plan(plan, test_case);
-  for (Rank rank = 0; rank < test_case.ranks; ++rank) {
-    const RankPlan mine = plan_rank(plan, common, test_case, rank);
+std::vector<RankResult> results_of(const TopologyPlan& plan, std::uint64_t times) {
+  std::vector<RankResult> results(plan.graph.ranks());
+  plan_ranks(plan, [&](const RankPlan& mine) {
+    const Rank rank = mine.rank;
     RankResult& result = results[rank];
-    result.qps = NodeLayout(test_case, plan, mine, rank, 1, 1024).qp_count();
-    result.barrier_qps = barrier_partners(rank, static_cast<Rank>(test_case.ranks)).size();
+    result.qps = RankQueues(mine, 1, 1024).qp_count();
+    result.barrier_qps = barrier_partners(barrier_meetings(rank, plan.graph.ranks(), {})).size();
     result.sent = times * plan.receivers(rank).size();
     result.arrived = times * plan.senders(rank).size();
     result.elapsed_ns = result.sending_ns = 1000;
-  }
+  });
   return results;
 }
 
@@ -233,7 +232,7 @@ TEST(Counts, OfARowAreThoseOfAllRanksTogether) {
   visit_shapes(graphs_among, [](const std::string& shape, Rank n) {
     const TestCase test_case = case_over(shape, "alltoall", n);
     const TopologyPlan plan = plan_topology(test_case);
-    const Outcome outcome = merge_results(test_case, plan, results_of(test_case, plan, kTimes));
+    const Outcome outcome = merge_results(plan, results_of(plan, kTimes));
     const TopologyData& topology = *outcome.topology;
     const Counted counted = count("alltoall", n, all_hops(plan.graph));
     const std::uint64_t messages = kTimes * n * (n - 1);

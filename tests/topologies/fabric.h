@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <cstring>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -15,7 +16,7 @@
 #include "topologies/axes/rank_axes.h"
 #include "topologies/ranks/loop/deliver.h"
 #include "topologies/ranks/loop/loops.h"
-#include "topologies/ranks/rank_plan.h"
+#include "topologies/ranks/rank_queues.h"
 
 namespace rdmameter {
 namespace null_verbs {  // by whose name instructions are counted without it
@@ -68,32 +69,30 @@ inline void prepare(NullCq& cq, ibv_context& context) {
 
 }  // namespace null_verbs
 
-/// One rank: what Node builds on a device, on imaginary QPs.
-struct FakeRank {
-  std::uint32_t rank = 0;
-  RankPlan plan;
-  NullCq cq;
-  std::deque<null_verbs::FabricQp> qps;
-  std::vector<Link> links;
-  std::vector<std::uint32_t> credited, freed;
-  std::vector<CreditWindow> credit_windows;
-  std::vector<CreditBatch> credit_batches;
-  std::vector<ibv_sge> credit_sges, buffer_sges;
-  std::vector<Edge> edges;
-  std::vector<std::vector<Edge*>> route_edges;
-  std::vector<Route> routes;
-  std::vector<MessageBuffer> buffers;
-  std::vector<Hop> hops;
-  std::vector<std::uint8_t> bytes;
-  std::vector<Link*> listing, blocked;
-  std::vector<std::uint64_t> received;
-  std::vector<std::uint8_t> awaited;
-  std::vector<std::uint8_t> source;
-  ibv_sge source_sge{};
-  std::deque<Hop> own;
-  ibv_cq* cq_pointer = nullptr;
-  MessagePattern pattern;
-  Relay relay;
+/// One rank: the program's own queues, on imaginary QPs.
+class FakeRank : public RankQueues {
+ public:
+  FakeRank(const RankPlan& plan, ibv_context& context);
+
+  using RankQueues::classes_;
+
+  /// @param other  by rank
+  void connect(const std::function<FakeRank&(Rank)>& other);
+  /// The message that it sends.
+  std::uint8_t* source() { return memory_.data(); }
+  std::deque<null_verbs::FabricQp>& qps() { return fabric_qps_; }
+  NullCq& cq() { return cq_; }
+  /// A hop of that message over one edge. Stays where it is.
+  Hop& add_hop();
+
+ private:
+  std::uint64_t address() { return reinterpret_cast<std::uint64_t>(memory_.data()); }
+
+  NullCq cq_;
+  std::deque<null_verbs::FabricQp> fabric_qps_;
+  std::vector<std::uint8_t> memory_;
+  ibv_sge source_sge_{};
+  std::deque<Hop> hops_;
 };
 
 /// All ranks of a case.
@@ -105,7 +104,7 @@ class Fabric {
   const TopologyPlan& plan() const { return plan_; }
   std::vector<std::unique_ptr<FakeRank>>& ranks() { return ranks_; }
   FakeRank& rank(std::uint32_t number) { return *ranks_[number]; }
-  std::uint32_t classes() const { return classes_; }
+  std::uint32_t classes() const { return hop_classes(plan_); }
 
   /// A message that begins at a rank; sent at once, or as soon as there is room.
   void send_from(std::uint32_t from, std::uint32_t to);
@@ -114,20 +113,15 @@ class Fabric {
   /// @return  messages delivered
   std::uint64_t run(std::uint64_t max_rounds);
   std::uint64_t rnr_naks() const;
-  std::uint64_t passed_on(std::uint32_t rank) const;
   bool quiet() const;
   /// Has a CQ held more than it has room for?
   bool overrun() const { return overrun_; }
 
  private:
-  void build(FakeRank& rank, const CommonPlan& common);
-  void connect();
-
-  const TestCase case_;
   const TopologyPlan plan_;
-  const std::uint32_t classes_;
   ibv_context context_{};
   bool overrun_ = false;
+  std::deque<RankPlan> plans_;
   std::vector<std::unique_ptr<FakeRank>> ranks_;
 };
 

@@ -33,8 +33,7 @@ using Walked = std::map<std::tuple<Rank, Rank, std::uint32_t>, std::uint64_t>;
 /// As the relays pass them on.
 Walked walk_all(const TopologyPlan& plan, const TestCase& test_case) {
   std::vector<RankPlan> of_rank;
-  for (Rank rank = 0; rank < test_case.ranks; ++rank)
-    of_rank.push_back(plan_rank(plan, test_case, rank));
+  for (Rank rank = 0; rank < test_case.ranks; ++rank) of_rank.push_back(plan_rank(plan, rank));
   Walked walked;
   const bool spread = plan.traffic_mode() == TrafficMode::spread;
   const auto walk = [&](auto& again, Rank at, Rank label, std::uint32_t hop_class) -> void {
@@ -61,10 +60,10 @@ TEST(LinkRooms, CountEveryMessageWhereItsRouteLeads) {
       const TestCase test_case = case_of(shaped, traffic);
       const TopologyPlan plan = plan_topology(test_case);
       const std::uint32_t classes = hop_classes(plan);
-      const CommonPlan common = common_plan(plan, test_case);
+      const std::vector<LinkCounts> counted = count_link_messages(plan);
       Walked walked = walk_all(plan, test_case);
       for (Rank rank = 0; rank < shaped.ranks; ++rank) {
-        const LinkCounts counts = count_link_messages(plan, common, rank, classes);
+        const LinkCounts& counts = counted[rank];
         for (std::size_t i = 0; i < counts.in.size(); ++i) {
           const Rank neighbour = plan.graph.neighbours[rank][i / classes];
           const auto hop_class = static_cast<std::uint32_t>(i % classes);
@@ -76,8 +75,7 @@ TEST(LinkRooms, CountEveryMessageWhereItsRouteLeads) {
 }
 
 LinkCounts rooms_of(const TestCase& test_case, Rank rank) {
-  const TopologyPlan plan = plan_topology(test_case);
-  return link_rooms(plan, common_plan(plan, test_case), test_case, rank);
+  return plan_rank(plan_topology(test_case), rank).rooms;
 }
 
 /// Of a rank's first link.

@@ -5,7 +5,7 @@
 #include <cerrno>
 
 #include "core/base/error.h"
-#include "topologies/ranks/connect/qp_maker.h"
+#include "topologies/ranks/qp_maker.h"
 
 namespace rdmameter {
 namespace {

@@ -144,7 +144,7 @@ TEST(RankResult, HistogramsOfRanksAddUpExactly) {
   results[1].setup_ns[1].second = 50;
   results[0].connect_ns[0].second = 150;
   results[0].relay_bytes = {{"buffers", 70}};  // most of it at another rank
-  const Outcome outcome = merge_results(test_case, plan_topology(test_case), results);
+  const Outcome outcome = merge_results(plan_topology(test_case), results);
   EXPECT_EQ(outcome.latency->histogram, samples({10, 20, 20, 4000}));
   EXPECT_TRUE(outcome.latency->half_round_trip);
   ASSERT_EQ(outcome.topology->by_hops.size(), 1u);
@@ -166,7 +166,7 @@ TEST(RankResult, PlacementsAreToldByRank) {
   results[0].cpu = 4;
   results[0].numa_node = results[0].device_numa_node = 1;
   results[1].not_pinned = "no node";
-  const Outcome outcome = merge_results(test_case, plan_topology(test_case), results);
+  const Outcome outcome = merge_results(plan_topology(test_case), results);
   EXPECT_EQ(outcome.extra.at("placement").dump(),
             R"({"ranks":{"pinned":1,"reason":"no node","cpus":[4,null],"numa_nodes":[1,null],)"
             R"("device_numa_nodes":[1,null]}})");
@@ -179,7 +179,7 @@ TEST(RankResult, TheBytesOfAnExchangeAreThePayloadOfWhatArrived) {
   std::vector<RankResult> results(2);
   results[0].arrived = 3;
   results[1].arrived = 4;
-  const Outcome outcome = merge_results(test_case, plan_topology(test_case), results);
+  const Outcome outcome = merge_results(plan_topology(test_case), results);
   EXPECT_EQ(outcome.bandwidth->bytes, 7000u);
   EXPECT_EQ(outcome.latency->definition, LatencyData::Definition::exchange);
   EXPECT_FALSE(outcome.latency->half_round_trip);
@@ -196,7 +196,7 @@ TEST(RankResult, ASampleOfACollectiveIsTheTimeOfTheRankThatTookLongestForIt) {
   // Samples may have been merged on their way.
   merge(results[0].samples, rank_samples_from_wire(rank_samples_to_wire(results[1].samples)));
   results[1] = rank_result_from_wire(rank_result_to_wire(results[1]));
-  const Outcome outcome = merge_results(test_case, plan_topology(test_case), results);
+  const Outcome outcome = merge_results(plan_topology(test_case), results);
   EXPECT_EQ(outcome.latency->definition, LatencyData::Definition::collective);
   EXPECT_EQ(outcome.latency->histogram.count, 3u);
   EXPECT_EQ(outcome.latency->histogram.sum_ns, 15u + 20 + 40);
@@ -211,7 +211,7 @@ TEST(RankResult, ASampleOfACollectiveIsTheTimeOfTheRankThatTookLongestForIt) {
   EXPECT_EQ(data.sent_bytes, 2000u);
   EXPECT_EQ(data.steps, 2u);
   test_case.traffic = "barrier-dissemination";
-  const Outcome barrier = merge_results(test_case, plan_topology(test_case), results);
+  const Outcome barrier = merge_results(plan_topology(test_case), results);
   EXPECT_EQ(barrier.topology->collective->bytes, 0u);
   EXPECT_FALSE(barrier.topology->collective->algbw_gb_per_s);
 }
@@ -244,7 +244,7 @@ std::vector<RankResult> results_of_ring(Rank ranks) {
 TEST(RankResult, AMatrixOfManyRanksIsSummarised) {
   TestCase test_case = pairs_of_two();
   test_case.ranks = 300;
-  const Outcome outcome = merge_results(test_case, plan_topology(test_case), results_of_ring(300));
+  const Outcome outcome = merge_results(plan_topology(test_case), results_of_ring(300));
   EXPECT_TRUE(outcome.topology->matrix_ns.empty());
   ASSERT_TRUE(outcome.topology->matrix_summary);
   const MatrixSummary& summary = *outcome.topology->matrix_summary;
@@ -267,7 +267,7 @@ TEST(RankResult, AMatrixOfManyRanksIsSummarised) {
 TEST(RankResult, AMatrixOfFewRanksIsKept) {
   TestCase test_case = pairs_of_two();
   test_case.ranks = 32;
-  const Outcome outcome = merge_results(test_case, plan_topology(test_case), results_of_ring(32));
+  const Outcome outcome = merge_results(plan_topology(test_case), results_of_ring(32));
   EXPECT_EQ(outcome.topology->matrix_ns.size(), 32u);
   EXPECT_FALSE(outcome.topology->matrix_summary);
 }

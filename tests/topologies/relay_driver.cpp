@@ -15,14 +15,15 @@ namespace null_verbs {
 
 /// A message from rank 1 to rank 2 comes in at rank 0, which lies between.
 [[gnu::noinline]] void feed(FakeRank& relay) {
-  NullQp& in = relay.qps[0].base;
+  NullQp& in = relay.qps()[0].base;
   const std::uint64_t wr_id = in.receives[in.receives_out++ & (in.receives.size() - 1)];
-  complete(relay.cq, in, wr_id, IBV_WC_RECV, IBV_WC_SUCCESS, htonl(label(1, 2)));
+  complete(relay.cq(), in, wr_id, IBV_WC_RECV, IBV_WC_SUCCESS, htonl(label(1, 2)));
 }
 
 /// Rank 2 takes everything at once.
 [[gnu::noinline]] void take(FakeRank& relay) {
-  relay.credited[relay.relay.classes + 1] = relay.credit_windows[relay.relay.classes + 1].sent;
+  const CreditWindow& onward = relay.links()[1].credit_windows[1];
+  *onward.credited = onward.sent;
 }
 
 /// Every WR is done at once; nothing moves.
@@ -59,11 +60,12 @@ struct Instance;
 /// The yardstick: what anything that sends a message and sees it completed needs.
 template <class>
 [[gnu::noinline]] std::uint64_t run(FakeRank& rank, ibv_send_wr& wr, std::uint64_t count) {
+  ibv_cq* const* const cqs = rank.state().cqs;
   ibv_send_wr* bad;
   ibv_wc wc;
   for (std::uint64_t i = 0; i < count; ++i) {
-    if (ibv_post_send(rank.links[0].qp, &wr, &bad) != 0) return i;
-    if (ibv_poll_cq(rank.cq_pointer, 1, &wc) != 1 || wc.status != IBV_WC_SUCCESS) return i;
+    if (ibv_post_send(rank.links()[0].qp, &wr, &bad) != 0) return i;
+    if (ibv_poll_cq(cqs[0], 1, &wc) != 1 || wc.status != IBV_WC_SUCCESS) return i;
   }
   return count;
 }
@@ -73,17 +75,17 @@ template <ReceiveMode kReceive>
 [[gnu::noinline]] std::uint64_t run(FakeRank& rank, std::uint64_t count, std::uint32_t at_once) {
   for (std::uint64_t i = 0; i < count; i += at_once) {
     for (std::uint32_t k = 0; k < at_once; ++k) null_verbs::feed(rank);
-    while (step<kReceive>(rank.relay) != 0) {
+    while (step<kReceive>(rank.state()) != 0) {
     }
     null_verbs::take(rank);
   }
-  return rank.credit_windows[rank.relay.classes + 1].sent;
+  return rank.links()[1].credit_windows[1].sent;
 }
 
 /// One collective.
 template <class P>
-[[gnu::noinline]] void run(RankWork& work, RankTally& tally) {
-  collective<P>(work, 1, {}, StopFlag(), tally);
+[[gnu::noinline]] void run(RankState& state) {
+  collective<P>(state, 1, {}, StopFlag());
 }
 
 /// A collective of so many steps of one message each way. @return  of these, those that came
@@ -100,7 +102,7 @@ template <class P>
   for (std::uint64_t i = 0; i < count; ++i) {
     hops[i].wr = {};
     hops[i].wr.opcode = IBV_WR_SEND_WITH_IMM;
-    hops[i].link = &rank.links[0];
+    hops[i].link = &rank.links()[0];
     hop_pointers.push_back(&hops[i]);
     arrival_pointers.push_back(&arrivals[i]);
     steps.push_back(
@@ -120,14 +122,12 @@ template <class P>
                      .sources = &source,
                      .source_count = 1,
                      .samples = &sample};
-  RankWork work;
-  work.relay = &rank.relay;
-  work.barrier = &barrier;
-  work.collective = rank.relay.collective = &own;
-  rank.relay.deliver = take_part;
-  RankTally tally;
-  run<RankPolicy<KernelClock, SpinWait, ReceiveMode::sized>>(work, tally);
-  return tally.operations == 1 ? rank.relay.arrived : 0;
+  RankState& state = rank.state();
+  state.barrier = &barrier;
+  state.collective = &own;
+  state.deliver = take_part;
+  run<RankPolicy<KernelClock, SpinWait, ReceiveMode::sized>>(state);
+  return state.operations == 1 ? state.arrived : 0;
 }
 
 }  // namespace rdmameter
@@ -143,7 +143,7 @@ int main(int argc, char** argv) {
   test_case.ranks = 3;
   Fabric fabric(test_case);
   FakeRank& rank = fabric.rank(0);
-  ibv_context* const context = rank.links[0].qp->context;
+  ibv_context* const context = rank.links()[0].qp->context;
   context->ops.post_send = null_verbs::complete_send;
   context->ops.post_srq_recv = null_verbs::post_srq_recv;
   std::uint64_t done = 0;
@@ -155,11 +155,11 @@ int main(int argc, char** argv) {
   } else if (test == "relay_shared") {
     ibv_srq srq{};
     srq.context = context;
-    srq.srq_context = rank.links[0].qp;
-    std::vector<Link*> by_qpn{&rank.links[0], &rank.links[1]};
-    rank.relay.link_of_qpn = by_qpn.data();
-    rank.relay.qpn_mask = 1;
-    for (Link& link : rank.links) link.srq = &srq;
+    srq.srq_context = rank.links()[0].qp;
+    std::vector<Link*> by_qpn{&rank.links()[0], &rank.links()[1]};
+    rank.state().link_of_qpn = by_qpn.data();
+    rank.state().qpn_mask = 1;
+    for (Link& link : rank.links()) link.srq = &srq;
     done = run<ReceiveMode::shared>(rank, count, 8);
   } else if (test == "collective") {
     context->ops.post_send = null_verbs::complete_and_answer;

@@ -30,17 +30,17 @@ void expect_all_well(Fabric& fabric, std::uint64_t arrived, std::uint64_t expect
   EXPECT_EQ(fabric.rnr_naks(), 0u);
   EXPECT_FALSE(fabric.overrun());
   for (const auto& rank : fabric.ranks()) {
-    EXPECT_EQ(rank->relay.wrong_bytes, 0u);
-    EXPECT_EQ(rank->relay.leaving, 0u);
-    EXPECT_EQ(rank->relay.end.why, LoopResult::Why::done);
-    for (std::size_t i = 0; i < rank->links.size(); ++i) {
-      const Link& link = rank->links[i];
-      const NullQp& qp = rank->qps[i].base;
+    EXPECT_EQ(rank->state().wrong_bytes, 0u);
+    EXPECT_EQ(rank->state().leaving, 0u);
+    EXPECT_EQ(rank->state().end.why, LoopResult::Why::done);
+    for (std::size_t i = 0; i < rank->links().size(); ++i) {
+      const Link& link = rank->links()[i];
+      const NullQp& qp = rank->qps()[i].base;
       std::uint64_t buffers = qp.receives_in - qp.receives_out, room = 0;
       for (std::uint32_t k = 0; k < fabric.classes(); ++k) {
         EXPECT_EQ(link.credit_windows[k].sent, link.credit_windows[k].retired);
         buffers += link.credit_batches[k].emptied;
-        room += rank->plan.rooms.in[i * fabric.classes() + k];
+        room += rank->plan().rooms.in[i * fabric.classes() + k];
       }
       EXPECT_EQ(buffers, room);
     }
@@ -83,28 +83,28 @@ TEST(Relay, ASpreadReachesEveryRankFromEveryRankWithOneBufferPerClass) {
 
 TEST(Relay, AWrongByteIsTracedToTheRankWhereItsMessageBegan) {
   Fabric fabric(topology("ring", "alltoall", 6, 4));
-  fabric.rank(2).source[5] ^= 1;
+  fabric.rank(2).source()[5] ^= 1;
   for (const std::uint32_t from : {1U, 2U, 5U}) fabric.send_from(from, 4);
   EXPECT_EQ(fabric.run(kForEver), 3u);
-  EXPECT_EQ(fabric.rank(4).relay.wrong_bytes, 1u);
-  EXPECT_EQ(fabric.rank(4).relay.wrong_from, 2u);
+  EXPECT_EQ(fabric.rank(4).state().wrong_bytes, 1u);
+  EXPECT_EQ(fabric.rank(4).state().wrong_from, 2u);
 }
 
 TEST(Relay, ARoundTripEndsBeforeItsBufferIsGivenBack) {
   Fabric fabric(topology("mesh", "pairs", 2, 1));
   FakeRank& mine = fabric.rank(0);
-  mine.relay.deliver = come_back<false, false>;
-  mine.relay.back = false;
+  mine.state().deliver = come_back<false, false>;
+  mine.state().back = false;
   fabric.send_from(1, 0);
-  step<ReceiveMode::own>(mine.relay);
-  ASSERT_TRUE(mine.relay.back);
-  EXPECT_EQ(mine.relay.credits, 0u);
-  empty<ReceiveMode::own>(mine.relay, *mine.relay.held);
-  EXPECT_EQ(mine.relay.credits, 1u);
-  step<ReceiveMode::own>(fabric.rank(1).relay);
+  step<ReceiveMode::own>(mine.state());
+  ASSERT_TRUE(mine.state().back);
+  EXPECT_EQ(mine.state().credits, 0u);
+  empty<ReceiveMode::own>(mine.state(), *mine.state().held);
+  EXPECT_EQ(mine.state().credits, 1u);
+  step<ReceiveMode::own>(fabric.rank(1).state());
   fabric.send_from(1, 0);  // nobody waits for it, as for one that is late
-  step<ReceiveMode::own>(mine.relay);
-  EXPECT_EQ(mine.relay.credits, 2u);
+  step<ReceiveMode::own>(mine.state());
+  EXPECT_EQ(mine.state().credits, 2u);
 }
 
 TEST(Relay, DeeperQueuesWithholdLessThanTheyHave) {
@@ -123,7 +123,7 @@ TEST(Relay, WithoutClassesARingBlocksItself) {
   // The counter-example that the classes are for: all messages in one class, two hops to go.
   Fabric fabric(topology("ring", "alltoall", 5, 1));
   for (const auto& rank : fabric.ranks())
-    for (Link& link : rank->links)
+    for (Link& link : rank->links())
       for (std::uint32_t i = 1; i < fabric.classes(); ++i)
         link.credit_windows[i].sent = link.credit_windows[i].limit =
             link.credit_windows[i].room;  // none beyond the first class
@@ -136,14 +136,14 @@ TEST(Relay, WithoutClassesARingBlocksItself) {
 TEST(Relay, OnUCALostMessageHoldsTheOthersUpForAWhileOnly) {
   Fabric fabric(topology("ring", "alltoall", 4, 1));
   FakeRank& sender = fabric.rank(0);
-  sender.qps[0].lose = 1;  // towards rank 1
+  sender.qps()[0].lose = 1;  // towards rank 1
   for (int n = 0; n < 3; ++n) fabric.send_from(0, 1);
   EXPECT_EQ(fabric.run(1000), 0u);  // its buffer at rank 1 will never be credited again
   EXPECT_FALSE(fabric.quiet());
-  sender.relay.reclaim_after_ns = 1'000'000;
+  sender.state().reclaim_after_ns = 1'000'000;
   const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(5);
   while (!fabric.quiet() && std::chrono::steady_clock::now() < give_up) fabric.run(1);
-  EXPECT_EQ(fabric.rank(1).relay.arrived, 2u);
+  EXPECT_EQ(fabric.rank(1).state().arrived, 2u);
   EXPECT_EQ(fabric.rnr_naks(), 0u);
 }
 
@@ -153,10 +153,10 @@ TEST(Relay, WhatArrivesTogetherLeavesInListsOfOneCompletionEach) {
     Fabric fabric(topology("star", "random", 3, depth));
     FakeRank& relay = fabric.rank(0);
     for (int n = 0; n < 8; ++n) fabric.send_from(1, 2);
-    EXPECT_EQ(step<ReceiveMode::own>(relay.relay), static_cast<int>(std::min(depth, 8u)));
-    const NullQp& towards = relay.qps[1].base;
+    EXPECT_EQ(step<ReceiveMode::own>(relay.state()), static_cast<int>(std::min(depth, 8u)));
+    const NullQp& towards = relay.qps()[1].base;
     EXPECT_EQ(towards.posts, lists);
-    EXPECT_EQ(relay.cq.in - relay.cq.out, towards.posts);
+    EXPECT_EQ(relay.cq().in - relay.cq().out, towards.posts);
     expect_all_well(fabric, fabric.run(kForEver), 8);
   }
 }
@@ -173,20 +173,19 @@ TEST(Relay, OfSeveralCqsAllAreFoundEmptyBeforeItWaits) {
   using CountedPolicy = RankPolicy<KernelClock, CountedWait, ReceiveMode::own>;
   Fabric fabric(topology("mesh", "alltoall", 4, 2));
   FakeRank& mine = fabric.rank(0);
-  std::vector<NullCq> cqs(mine.qps.size());
+  std::vector<NullCq> cqs(mine.qps().size());
   std::vector<ibv_cq*> pointers;
   for (std::size_t i = 0; i < cqs.size(); ++i) {
-    null_verbs::prepare(cqs[i], *mine.cq.cq.context);
-    mine.qps[i].base.send_cq = mine.qps[i].base.recv_cq = &cqs[i];
+    null_verbs::prepare(cqs[i], *mine.cq().cq.context);
+    mine.qps()[i].base.send_cq = mine.qps()[i].base.recv_cq = &cqs[i];
     pointers.push_back(cqs[i].plain());
   }
-  mine.relay.cqs = pointers.data();
-  mine.relay.cq_count = static_cast<std::uint32_t>(pointers.size());
+  mine.state().cqs = pointers.data();
+  mine.state().cq_count = static_cast<std::uint32_t>(pointers.size());
   StopFlag stop;
-  RankTally tally;
   const auto look_times = [&](int times) {
     const int before = CountedWait::waits;
-    for (int i = 0; i < times; ++i) EXPECT_TRUE(look<CountedPolicy>(mine.relay, stop, tally));
+    for (int i = 0; i < times; ++i) EXPECT_TRUE(look<CountedPolicy>(mine.state(), stop));
     return CountedWait::waits - before;
   };
   EXPECT_EQ(look_times(2), 0);
@@ -197,35 +196,35 @@ TEST(Relay, OfSeveralCqsAllAreFoundEmptyBeforeItWaits) {
     }  // all were empty
     fabric.send_from(from, 0);
     EXPECT_EQ(look_times(3), 0);  // one of them had it
-    EXPECT_EQ(mine.relay.arrived, from);
+    EXPECT_EQ(mine.state().arrived, from);
   }
   for (int n = 0; n < 20; ++n)
     for (std::uint32_t from = 0; from < 4; ++from)
       for (std::uint32_t to = 0; to < 4; ++to)
         if (from != to) fabric.send_from(from, to);
   for (int n = 0; n < 1000; ++n)
-    for (const auto& rank : fabric.ranks()) step<ReceiveMode::own>(rank->relay);
+    for (const auto& rank : fabric.ranks()) step<ReceiveMode::own>(rank->state());
   EXPECT_EQ(fabric.run(0), 3u + 20 * 12);
-  for (const auto& rank : fabric.ranks()) EXPECT_EQ(rank->relay.leaving, 0u);
+  for (const auto& rank : fabric.ranks()) EXPECT_EQ(rank->state().leaving, 0u);
 }
 
 TEST(Relay, EachHopIsOneClassFurther) {
   Fabric fabric(topology("ring", "alltoall", 6, 4));
   fabric.send_from(0, 3);
   EXPECT_EQ(fabric.run(kForEver), 1u);
-  EXPECT_EQ(fabric.rank(3).relay.received[0], 1u);
-  EXPECT_EQ(fabric.passed_on(1), 1u);
-  EXPECT_EQ(fabric.passed_on(2), 1u);
-  EXPECT_EQ(fabric.rank(1).relay.arrived, 0u);
+  EXPECT_EQ(fabric.rank(3).state().received[0], 1u);
+  EXPECT_EQ(fabric.rank(1).passed_on(), 1u);
+  EXPECT_EQ(fabric.rank(2).passed_on(), 1u);
+  EXPECT_EQ(fabric.rank(1).state().arrived, 0u);
 }
 
 TEST(Relay, AWrongByteIsFound) {
   Fabric fabric(topology("ring", "alltoall", 4, 4));
-  fabric.rank(0).source[5] ^= 1;
+  fabric.rank(0).source()[5] ^= 1;
   fabric.send_from(0, 2);
   fabric.run(kForEver);
-  EXPECT_EQ(fabric.rank(2).relay.wrong_bytes, 1u);
-  EXPECT_EQ(fabric.rank(2).relay.checked_bytes, 24u);
+  EXPECT_EQ(fabric.rank(2).state().wrong_bytes, 1u);
+  EXPECT_EQ(fabric.rank(2).state().checked_bytes, 24u);
 }
 
 TEST(Relay, MessagesOfAFlowArriveInTheirOrder) {
@@ -233,16 +232,16 @@ TEST(Relay, MessagesOfAFlowArriveInTheirOrder) {
   std::vector<std::uint8_t> seen;
   static std::vector<std::uint8_t>* into;
   into = &seen;
-  fabric.rank(2).relay.deliver = [](Relay&, MessageBuffer& buffer, std::uint32_t) noexcept {
+  fabric.rank(2).state().deliver = [](RankState&, MessageBuffer& buffer, std::uint32_t) noexcept {
     into->push_back(buffer.data[0]);
     return false;
   };
   // The source buffer is read when a message leaves, so each leaves before the next is written.
   for (std::uint8_t n = 0; n < 30; ++n) {
-    fabric.rank(0).source[0] = n;
+    fabric.rank(0).source()[0] = n;
     fabric.send_from(0, 2);
-    for (int i = 0; i < 3; ++i) step<ReceiveMode::own>(fabric.rank(0).relay);
-    while (fabric.rank(0).relay.blocked_count != 0) fabric.run(1);
+    for (int i = 0; i < 3; ++i) step<ReceiveMode::own>(fabric.rank(0).state());
+    while (fabric.rank(0).state().blocked_count != 0) fabric.run(1);
   }
   fabric.run(kForEver);
   ASSERT_EQ(seen.size(), 30u);

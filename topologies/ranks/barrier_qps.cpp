@@ -12,8 +12,8 @@
 #include "core/verbs/device.h"
 #include "core/verbs/pkey.h"
 #include "topologies/ranks/cm_edges.h"
-#include "topologies/ranks/connect/qp_maker.h"
-#include "topologies/ranks/node.h"
+#include "topologies/ranks/device_queues.h"
+#include "topologies/ranks/qp_maker.h"
 
 namespace rdmameter {
 namespace {
@@ -36,10 +36,6 @@ struct BarrierTree {
     return down ? with_parent(rank, false) + (rank == 0 ? 0 : 2) + place : place;
   }
 };
-
-bool holds(const RankPairs& pairs, Rank a, Rank b) {
-  return pairs.contains({std::min(a, b), std::max(a, b)});
-}
 
 BarrierTree tree_without(Rank ranks, const RankPairs& avoided) {
   BarrierTree tree{.parents = std::vector<Rank>(ranks, ranks),
@@ -123,6 +119,18 @@ std::vector<Rank> barrier_partners(const std::vector<BarrierMeeting>& meetings) 
   return partners;
 }
 
+BarrierStep barrier_step(ibv_qp* qp, ibv_sge& epoch, const volatile std::uint64_t* received,
+                         std::uint64_t remote_address, std::uint32_t rkey, unsigned inline_flag) {
+  BarrierStep step{.qp = qp, .wr = {}, .received = received};
+  step.wr.sg_list = &epoch;
+  step.wr.num_sge = 1;
+  step.wr.opcode = IBV_WR_RDMA_WRITE;
+  step.wr.send_flags = IBV_SEND_SIGNALED | inline_flag;
+  step.wr.wr.rdma.remote_addr = remote_address;
+  step.wr.wr.rdma.rkey = rkey;
+  return step;
+}
+
 BarrierQps::BarrierQps(OpenDevice& device, const TestCase& test_case, Rank rank, Rank ranks,
                        const RankPairs& avoided)
     : device_(device),
@@ -204,21 +212,12 @@ void BarrierQps::connect(const std::map<Rank, EndpointInfo>& peers,
     }
   }
   epoch_sge_ = {.addr = memory_.address(), .length = kWord, .lkey = mr_->lkey};
-  steps_.resize(meetings_.size());
   const auto* const received = reinterpret_cast<std::uint64_t*>(memory_.host() + kHeardAt);
-  for (std::uint32_t k = 0; k < steps_.size(); ++k) {
-    const auto& [ahead, behind, word] = meetings_[k];
-    BarrierStep& step = steps_[k];
-    step.qp = qps_[place_of(partners_, ahead)].get();
-    step.received = received + k;
-    step.wr = {};
-    step.wr.sg_list = &epoch_sge_;
-    step.wr.num_sge = 1;
-    step.wr.opcode = IBV_WR_RDMA_WRITE;
-    step.wr.send_flags = IBV_SEND_SIGNALED | maker_.inline_flag();
+  for (const auto& [ahead, behind, word] : meetings_) {
     const EndpointInfo& peer = info_of(peers, ahead);
-    step.wr.wr.rdma.remote_addr = peer.address + word * kWord;
-    step.wr.wr.rdma.rkey = peer.rkeys.at(0);
+    steps_.push_back(barrier_step(qp_with(ahead), epoch_sge_, received + steps_.size(),
+                                  peer.address + word * kWord, peer.rkeys.at(0),
+                                  maker_.inline_flag()));
   }
   barrier_.steps = steps_.data();
   barrier_.count = static_cast<std::uint32_t>(steps_.size());

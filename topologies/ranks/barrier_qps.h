@@ -4,20 +4,16 @@
 
 #include <map>
 #include <optional>
-#include <set>
-#include <utility>
 #include <vector>
 
 #include "core/engine/endpoint.h"
 #include "core/verbs/memory/memory.h"
 #include "topologies/graphs/graph.h"
-#include "topologies/ranks/connect/qp_maker.h"
 #include "topologies/ranks/loop/barrier.h"
+#include "topologies/ranks/lost_pairs.h"
+#include "topologies/ranks/qp_maker.h"
 
 namespace rdmameter {
-
-/// Pairs of ranks, the lower one first.
-using RankPairs = std::set<std::pair<Rank, Rank>>;
 
 /// A step of a rank's barrier.
 struct BarrierMeeting {
@@ -32,9 +28,13 @@ std::vector<BarrierMeeting> barrier_meetings(Rank rank, Rank ranks, const RankPa
 
 /// The ranks that a rank's barrier has to do with, each once, ascending.
 std::vector<Rank> barrier_partners(const std::vector<BarrierMeeting>& meetings);
-inline std::vector<Rank> barrier_partners(Rank rank, Rank ranks) {
-  return barrier_partners(barrier_meetings(rank, ranks, {}));
-}
+
+/// A step over that QP.
+/// @param epoch           its own word of the barrier
+/// @param received        the word that the rank behind writes
+/// @param remote_address  where the rank ahead hears of it
+BarrierStep barrier_step(ibv_qp* qp, ibv_sge& epoch, const volatile std::uint64_t* received,
+                         std::uint64_t remote_address, std::uint32_t rkey, unsigned inline_flag);
 
 class BarrierQps {
  public:
@@ -48,9 +48,9 @@ class BarrierQps {
   /// The data that a partner needs of this rank: of its QPs only that between the two.
   EndpointInfo info_for(Rank partner) const;
   ibv_qp* qp_with(Rank partner) const { return qps_[place_of(partners_, partner)].get(); }
-  /// Connects the QPs as Node::connect() does.
+  /// Connects the QPs as DeviceQueues::connect() does.
   /// @param peers    the info_for() this rank of each partner
-  /// @param refused  as Node::connect()'s
+  /// @param refused  as DeviceQueues::connect()'s
   void connect(const std::map<Rank, EndpointInfo>& peers,
                std::map<Rank, std::string>* refused = nullptr);
   Barrier& barrier() { return barrier_; }
@@ -58,7 +58,7 @@ class BarrierQps {
   /// The rank towards which a QP has failed, to be asked when nothing of the barrier is
   /// needed any more.
   std::optional<Rank> failed_towards();
-  /// Are the QPs of a thread domain? As Node::has_thread_domain().
+  /// Are the QPs of a thread domain? As DeviceQueues::has_thread_domain().
   bool has_thread_domain() const { return domain_.parent() != nullptr; }
   /// Time of a QP creation that was tried in vain, to see whether words can go inline.
   std::uint64_t trial_ns() const { return maker_.trial_ns(); }

@@ -10,13 +10,13 @@
 #include "core/engine/device/device_terms.h"
 #include "core/verbs/check.h"
 #include "core/wire/auth.h"
+#include "topologies/ranks/device_queues.h"
 #include "topologies/ranks/loop/message_buffer.h"
-#include "topologies/ranks/node.h"
 
 namespace rdmameter {
 
-void require_iwarp_carries(const OpenDevice& device, const TestCase& test_case,
-                           const TopologyPlan& plan) {
+void require_iwarp_carries(const OpenDevice& device, const TopologyPlan& plan) {
+  const TestCase& test_case = plan.test_case;
   if (plan.datagram)
     throw Unsupported(fmt::format("{} is an iWARP device, which has no UD: use another graph",
                                   device.port.where()));

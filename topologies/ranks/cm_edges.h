@@ -17,8 +17,7 @@
 namespace rdmameter {
 
 /// @throws Unsupported  the case's messages cannot go over iWARP
-void require_iwarp_carries(const OpenDevice& device, const TestCase& test_case,
-                           const TopologyPlan& plan);
+void require_iwarp_carries(const OpenDevice& device, const TopologyPlan& plan);
 
 /// Writes no bytes over a QP that this rank has called for, and waits until that has left. Before
 /// the caller has sent, the other end must not (RFC 5044, 7.1.2): that one waits until all ranks

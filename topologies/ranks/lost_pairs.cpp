@@ -74,10 +74,6 @@ std::string cut_off_reason(const RefusedEdge& edge, Rank rank, Rank partner) {
 
 namespace {
 
-std::pair<Rank, Rank> in_order(Rank a, Rank b) {
-  return {std::min(a, b), std::max(a, b)};
-}
-
 bool failed(const RankResult& result) {
   return !result.failure.empty();
 }
@@ -91,39 +87,32 @@ bool barrier_failed(const std::vector<RankResult>& results) {
 
 }  // namespace
 
-bool PairAttempts::add(std::vector<RankResult> results, RankPairs& avoided) {
-  if (std::ranges::any_of(results, failed)) {
-    const std::size_t known = avoided.size();
-    for (std::size_t rank = 0; rank < results.size(); ++rank)
-      if (const auto peer = results[rank].no_barrier_with; peer && *peer < results.size())
-        avoided.insert(in_order(static_cast<Rank>(rank), static_cast<Rank>(*peer)));
-    if (barrier_failed(results) && avoided.size() > known) return true;
-    results_ = std::move(results);
+bool next_attempt(PairAttempt& attempt, std::vector<RankResult>& results,
+                  std::vector<RankResult> latest, std::uint64_t half_rounds) {
+  if (std::ranges::any_of(latest, failed)) {
+    const std::size_t known = attempt.no_barrier.size();
+    for (Rank rank = 0; barrier_failed(latest) && rank < latest.size(); ++rank)
+      if (const auto peer = latest[rank].no_barrier_with; peer && *peer < latest.size())
+        attempt.no_barrier.insert(std::minmax(rank, static_cast<Rank>(*peer)));
+    if (attempt.no_barrier.size() > known) return true;
+    results = std::move(latest);
     return false;
   }
-  const std::uint64_t passed_before = std::exchange(passed_, results.front().half_rounds);
-  const std::size_t lost_before = lost_.size();
-  for (std::size_t rank = 0; rank < results.size(); ++rank)
-    for (const LostPair& pair : results[rank].lost_pairs)
-      lost_.insert(in_order(static_cast<Rank>(rank), pair.with));
-  if (results_.empty()) {
-    results_ = std::move(results);
+  const std::uint64_t passed_before = std::exchange(attempt.half_round, latest.front().half_rounds);
+  const std::size_t lost_before = attempt.lost.size();
+  for (Rank rank = 0; rank < latest.size(); ++rank)
+    for (const LostPair& pair : latest[rank].lost_pairs)
+      attempt.lost.insert(std::minmax(rank, pair.with));
+  if (results.empty()) {
+    results = std::move(latest);
   } else {
-    for (std::size_t rank = 0; rank < results.size(); ++rank)
-      add_attempt(results_[rank], results[rank]);
+    for (std::size_t rank = 0; rank < latest.size(); ++rank)
+      add_attempt(results[rank], latest[rank]);
   }
   // What has ended in its warm-up is measured again, but not for ever.
-  if (passed_ == passed_before && lost_.size() == lost_before) ++passed_;
-  return passed_ < half_rounds_;
-}
-
-PairsLeft pairs_left(const NextAttempt& next, Rank rank) {
-  PairsLeft left{.half_round = next.half_round};
-  for (const auto& [a, b] : next.lost) {
-    if (a == rank) left.lost.insert(b);
-    if (b == rank) left.lost.insert(a);
-  }
-  return left;
+  if (attempt.half_round == passed_before && attempt.lost.size() == lost_before)
+    ++attempt.half_round;
+  return attempt.half_round < half_rounds;
 }
 
 }  // namespace rdmameter

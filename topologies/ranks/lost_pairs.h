@@ -3,17 +3,25 @@
 // pairs of ranks have no time because of that.
 #pragma once
 
+#include <algorithm>
 #include <map>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/wire/message.h"
 #include "topologies/graphs/graph.h"
-#include "topologies/ranks/barrier_qps.h"
 #include "topologies/ranks/rank_result.h"
-#include "topologies/ranks/rank_run.h"
 
 namespace rdmameter {
+
+/// Pairs of ranks, the lower one first.
+using RankPairs = std::set<std::pair<Rank, Rank>>;
+
+inline bool holds(const RankPairs& pairs, Rank a, Rank b) {
+  return pairs.contains(std::minmax(a, b));
+}
 
 struct RefusedEdge {
   Rank rank = 0;  ///< whose verb has failed
@@ -50,47 +58,28 @@ std::map<Rank, const RefusedEdge*> cut_off_partners(const Graph& graph, Rank ran
 /// Why `rank` has no time with `partner`.
 std::string cut_off_reason(const RefusedEdge& edge, Rank rank, Rank partner);
 
-// The attempts at one case of a traffic in rounds: after a pair has failed, all ranks connect anew
-// and go on with those that are left. At rank 0.
-
-/// The data of the next attempt that each rank needs.
-struct NextAttempt {
-  std::uint64_t half_round = 0;  ///< at which it begins
-  RankPairs lost;                ///< that are not measured any more
-  RankPairs no_barrier;          ///< that the barrier avoids
+/// An attempt at a case of a traffic in rounds, as rank 0 tells it to the others: after a pair has
+/// failed, all ranks connect anew and go on with those that are left.
+struct PairAttempt {
+  /// At which it begins; of each pair first one rank begins, then the other.
+  std::uint64_t half_round = 0;
+  RankPairs lost;        ///< that are not measured any more
+  RankPairs no_barrier;  ///< that the barrier avoids
 };
 
-void list_fields(auto& fields, Is<NextAttempt> auto& next) {
-  fields("half_round", next.half_round);
-  fields("lost", next.lost);
-  fields("no_barrier", next.no_barrier);
+void list_fields(auto& fields, Is<PairAttempt> auto& attempt) {
+  fields("half_round", attempt.half_round);
+  fields("lost", attempt.lost);
+  fields("no_barrier", attempt.no_barrier);
 }
 
-class PairAttempts {
- public:
-  /// @param half_rounds  of the whole case
-  explicit PairAttempts(std::uint64_t half_rounds) : half_rounds_(half_rounds) {}
-
-  /// Adds the ranks' results of an attempt. An attempt in which a barrier failed counts for
-  /// nothing, but for the pairs that later barriers avoid.
-  /// @param avoided  by barriers, so far; more are added
-  /// @return  is another attempt needed, and of use?
-  bool add(std::vector<RankResult> results, RankPairs& avoided);
-
-  /// @param no_barrier  pairs that the barrier avoids
-  NextAttempt next(const RankPairs& no_barrier) const { return {passed_, lost_, no_barrier}; }
-
-  /// The results of all attempts, by rank. Those of an attempt that was of no use say why.
-  std::vector<RankResult> take_results() { return std::move(results_); }
-
- private:
-  const std::uint64_t half_rounds_;
-  std::uint64_t passed_ = 0;  ///< half rounds
-  RankPairs lost_;
-  std::vector<RankResult> results_;
-};
-
-/// The pairs of one rank that are left.
-PairsLeft pairs_left(const NextAttempt& next, Rank rank);
+/// Adds the results of an attempt that has ended to those of the attempts before. One in which a
+/// barrier failed counts for nothing, but for the pairs that later barriers avoid.
+/// @param attempt      that one; becomes the next
+/// @param results      by rank; of an attempt that was of no use, those that say why
+/// @param half_rounds  of the whole case
+/// @return  is another attempt needed, and of use?
+bool next_attempt(PairAttempt& attempt, std::vector<RankResult>& results,
+                  std::vector<RankResult> latest, std::uint64_t half_rounds);
 
 }  // namespace rdmameter

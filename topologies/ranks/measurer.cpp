@@ -19,16 +19,10 @@
 #include "core/engine/placement/placement.h"
 #include "core/session/failure.h"
 #include "core/verbs/device.h"
-#include "core/verbs/device_events.h"
 #include "core/verbs/environment.h"
-#include "core/verbs/rdma_netlink.h"
 #include "topologies/graphs/routes.h"
-#include "topologies/ranks/barrier_qps.h"
-#include "topologies/ranks/cm_edges.h"
 #include "topologies/ranks/lost_pairs.h"
-#include "topologies/ranks/node.h"
-#include "topologies/ranks/rank_run.h"
-#include "topologies/ranks/watchdog.h"
+#include "topologies/ranks/rank_case.h"
 #include "topologies/stragglers/elimination.h"
 
 namespace rdmameter {
@@ -50,18 +44,6 @@ struct CoresAndSeed {
 void list_fields(auto& fields, Is<CoresAndSeed> auto& said) {
   fields("cores", said.cores, {.max_size = CPU_SETSIZE});
   fields("seed", said.seed);
-}
-
-/// What a rank that is to have QPs with another one tells it of them.
-struct QpsWithPeer {
-  std::optional<EndpointQueues> graph, barrier;
-  std::optional<CmInvitation> cm;
-};
-
-void list_fields(auto& fields, Is<QpsWithPeer> auto& qps) {
-  fields("graph", qps.graph);
-  fields("barrier", qps.barrier);
-  fields("cm", qps.cm);
 }
 
 /// What is measured again, to find who is slow.
@@ -88,20 +70,12 @@ std::string combined_samples(const std::string& a, const std::string& b) {
   return rank_samples_to_wire(samples);
 }
 
-/// Measures the time from its making, or from the last lap, on.
-class LapTimer {
- public:
-  std::uint64_t lap_ns() {
-    const auto now = Clock::now();
-    const auto passed = now - last_;
-    last_ = now;
-    return static_cast<std::uint64_t>(std::chrono::nanoseconds(passed).count());
-  }
-
- private:
-  using Clock = std::chrono::steady_clock;
-  Clock::time_point last_ = Clock::now();
-};
+/// Late messages of UC and UD would come while others are measured.
+bool can_be_judged(const TopologyPlan& plan) {
+  constexpr Rank kMinRanks = 3;
+  return plan.traffic.entry->reach == Reach::pair && plan.graph.ranks() >= kMinRanks &&
+         plan.test_case.transport == Transport::rc;
+}
 
 class RankMeasurer final : public TopologyMeasurer {
  public:
@@ -120,32 +94,19 @@ class RankMeasurer final : public TopologyMeasurer {
   std::uint64_t common_seed() const override { return seed_; }
 
  private:
-  struct Part;
   void share_cores_and_seed();
-  PlacementWish wish_of(const Part& part) const;
-  void connect_all(Part& part);
-  std::vector<RankResult> run_all(Part& part);
-  std::vector<RankResult> measure_all(Part& part);
-  void create(Part& part);
-  void listen(Part& part) const;
-  std::map<Rank, std::string> addresses(const Part& part) const;
-  void connect(Part& part, const std::map<Rank, std::string>& received);
-  std::vector<RefusedEdge> connect_edges(Part& part,
-                                         const std::map<Rank, EndpointInfo>& graph_peers,
-                                         const std::map<Rank, EndpointInfo>& barrier_peers) const;
-  std::vector<RefusedEdge> share(const std::vector<RefusedEdge>& own, Rank ranks);
-  void lose_refused(Part& part);
-  void run(Part& part);
-  template <class Call>
-  void with_loops(Part& part, Call call);
-  bool can_be_judged(const Part& part) const;
+  PlacementWish wish_of(const TestCase& test_case, const OpenDevice& device) const;
+  void create(RankCase& own);
+  void connect_all(RankCase& own);
+  std::vector<RefusedEdge> share(const std::vector<RefusedEdge>& refused, Rank ranks);
+  std::vector<RankResult> run_all(RankCase& own);
+  std::vector<RankResult> measure_all(RankCase& own);
   RankPlaces places_of(const std::vector<RankResult>& results) const;
-  std::string trips_to_judge(const Part& part, const std::vector<RankResult>& results,
+  std::string trips_to_judge(const RankCase& own, const std::vector<RankResult>& results,
                              Outcome& outcome) const;
-  RankResult run_again(Part& part, const std::vector<RoundTripStops>& trips);
-  void judge(Part& part, const std::vector<RankResult>& results, Outcome& outcome);
+  void judge(RankCase& own, const std::vector<RankResult>& results, Outcome& outcome);
   const char* path_of(const std::vector<RankResult>& results) const;
-  Outcome collect(const Part& part, const std::vector<RankResult>& results);
+  Outcome collect(const RankCase& own, const std::vector<RankResult>& results);
 
   /// After this the case goes on only if no rank has failed.
   /// @param failure  empty: this rank has not
@@ -248,149 +209,24 @@ bool RankMeasurer::yields(const TestCase& test_case) const {
   return ranks_.local_size() > cores_;
 }
 
-/// What a rank has of a case between its steps.
-struct RankMeasurer::Part {
-  Part(const TestCase& asked, Rank rank)
-      : test_case(asked), plan(plan_topology(asked)), taken(rank < asked.ranks) {
-    if (taken) mine = plan_rank(plan, asked, rank);
-  }
-  /// The time since the last lap belongs to this step.
-  /// @param apart_ns  of that time what is told elsewhere
-  void lap(const char* step, std::uint64_t apart_ns = 0) {
-    count_of(result.setup_ns, step) += laps.lap_ns() - apart_ns;
-  }
-
-  const TestCase& test_case;
-  const TopologyPlan plan;
-  const bool taken;  ///< else it only keeps the others company
-  RankPlan mine;
-  PairsLeft pairs;
-  std::vector<RefusedEdge> refused;  ///< of this rank; once all are connected, of all
-  OpenDevice* device = nullptr;
-  Counters counters_before;
-  std::unique_ptr<BarrierQps> barrier;
-  std::unique_ptr<Node> node;
-  std::unique_ptr<CmEdges> cm;  ///< of iWARP
-  RankResult result;
-  LapTimer laps;
-  Placement placement;
-};
-
 /// A CPU for each rank of this machine, or for none of them: their devices may be near one node.
-PlacementWish RankMeasurer::wish_of(const Part& part) const {
-  return {.core = part.test_case.initiator.core,
-          .device = part.device->port.device,
+PlacementWish RankMeasurer::wish_of(const TestCase& test_case, const OpenDevice& device) const {
+  return {.core = test_case.initiator.core,
+          .device = device.port.device,
           .needed = ranks_.local_size(),
           .first = ranks_.local_rank()};
 }
 
-void RankMeasurer::create(Part& part) {
-  const TestCase& test_case = part.test_case;
-  part.device = &device_of(test_case);
-  if (part.counters_before.empty())
-    part.counters_before = read_counters(part.device->port.device, part.device->port.number);
-  part.placement = choose_placement(wish_of(part), claims_);
-  const Pinned pinned = pinned_to_make(part.placement, "--core");
-  if (is_iwarp(*part.device->context)) require_iwarp_carries(*part.device, test_case, part.plan);
-  part.laps.lap_ns();  // opening the device and choosing a CPU are no part of a case
-  TestCase own = test_case;
-  own.initiator.memory = numbered(own.initiator.memory);
-  part.node = std::make_unique<Node>(*part.device, own, part.plan, part.mine, ranks_.rank(),
-                                     seed_ + cases_);
-  part.lap("memory", sum_of(part.node->connect_ns()) + part.node->trial_ns());
-  part.barrier = std::make_unique<BarrierQps>(*part.device, test_case, ranks_.rank(),
-                                              static_cast<Rank>(test_case.ranks), no_barrier_);
-  part.lap("barrier_qps", part.barrier->trial_ns());
-  count_of(part.result.setup_ns, "trial_qps") = part.node->trial_ns() + part.barrier->trial_ns();
-  if (is_iwarp(*part.device->context)) listen(part);
-}
-
-void RankMeasurer::listen(Part& part) const {
-  std::map<Rank, std::vector<ibv_qp*>> qps;
-  for (const Rank peer : part.barrier->partners()) qps[peer] = {part.barrier->qp_with(peer)};
-  for (const Rank peer : part.plan.graph.neighbours[ranks_.rank()])
-    for (ibv_qp* const qp : part.node->qps_with(peer)) qps[peer].push_back(qp);
-  part.cm = std::make_unique<CmEdges>(
-      *part.device, part.test_case, ranks_.rank(), std::move(qps),
-      CmWatch{.interrupt = &interrupt_,
-              .patience = std::min(patience_, std::chrono::milliseconds(kCmTimeout))});
-  part.lap("rdma_cm");
-}
-
-/// What each rank that is to have QPs with this one must know of them: a line about the device,
-/// which many ranks say alike, then the QPs.
-std::map<Rank, std::string> RankMeasurer::addresses(const Part& part) const {
-  std::map<Rank, QpsWithPeer> by_peer;
-  for (const Rank peer : part.plan.graph.neighbours[ranks_.rank()])
-    by_peer[peer].graph = part.node->info_for(peer);
-  for (const Rank peer : part.barrier->partners())
-    by_peer[peer].barrier = part.barrier->info_for(peer);
-  if (part.cm)
-    for (auto& [peer, qps] : by_peer)
-      if (peer > ranks_.rank()) qps.cm = part.cm->invitation(peer);
-  const std::string device = message_text<EndpointDevice>(endpoint_info_of(*part.device));
-  std::map<Rank, std::string> texts;
-  for (const auto& [peer, qps] : by_peer) texts.emplace(peer, device + '\n' + message_text(qps));
-  return texts;
-}
-
-/// @param received  addresses() of other ranks for this one
-void RankMeasurer::connect(Part& part, const std::map<Rank, std::string>& received) {
-  std::map<Rank, EndpointInfo> graph_peers, barrier_peers, all_peers;
-  std::map<Rank, CmInvitation> invitations;
-  std::map<std::string_view, EndpointInfo> devices;  // by their lines
-  for (const auto& [peer, text] : received) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    const auto [device, is_new] = devices.try_emplace(std::string_view(text).substr(0, end));
-    if (is_new) {
-      device->second = {read_message_text<EndpointDevice>(device->first), {}};
-      // Its other GIDs are not looked at again for each QP.
-      if (const auto pair = choose_gid_pair(part.device->gids, device->second.gids))
-        device->second.gids = {pair->theirs};
-    }
-    const auto told = read_message_text<QpsWithPeer>(std::string_view(text).substr(end));
-    for (const auto& [queues, peers] :
-         {std::pair(&told.graph, &graph_peers), std::pair(&told.barrier, &barrier_peers)}) {
-      if (!*queues) continue;
-      require_queues_of(**queues, (*queues)->qpns.size());
-      peers->emplace(peer, EndpointInfo{device->second, **queues});
-    }
-    all_peers.emplace(peer, device->second);
-    if (told.cm) invitations.emplace(peer, *told.cm);
-  }
-  part.lap("bootstrap");
-  const Pinned pinned{part.placement.first(), "--core"};
-  if (part.cm) {
-    part.cm->connect(all_peers, invitations);
-    part.lap("rdma_cm");
-  }
-  part.refused = connect_edges(part, graph_peers, barrier_peers);
-}
-
-/// @return  what could not be connected; of a traffic without rounds that is an exception
-std::vector<RefusedEdge> RankMeasurer::connect_edges(
-    Part& part, const std::map<Rank, EndpointInfo>& graph_peers,
-    const std::map<Rank, EndpointInfo>& barrier_peers) const {
-  RefusedPeers of_barrier, of_graph;
-  const auto keep = [&part](RefusedPeers& peers) {
-    return part.plan.in_rounds() ? &peers : nullptr;
-  };
-  part.barrier->connect(barrier_peers, keep(of_barrier));
-  part.lap("barrier_qps");
-  part.node->connect(graph_peers, keep(of_graph));
-  std::vector<RefusedEdge> refused;
-  for (const bool barrier : {true, false})
-    for (const auto& [peer, reason] : barrier ? of_barrier : of_graph)
-      refused.push_back({.rank = ranks_.rank(),
-                         .peer = peer,
-                         .reason = std::string(beginning(printable(reason), kMaxEdgeReasonBytes)),
-                         .barrier = barrier});
-  return refused;
+void RankMeasurer::create(RankCase& own) {
+  const TestCase& test_case = own.plan().test_case;
+  OpenDevice& device = device_of(test_case);
+  own.create(device, choose_placement(wish_of(test_case, device), claims_), seed_ + cases_,
+             yields(test_case));
 }
 
 /// @return  those of all ranks
-std::vector<RefusedEdge> RankMeasurer::share(const std::vector<RefusedEdge>& own, Rank ranks) {
-  const std::string mine = own.empty() ? "" : message_text(RefusedEdges{own});
+std::vector<RefusedEdge> RankMeasurer::share(const std::vector<RefusedEdge>& refused, Rank ranks) {
+  const std::string mine = refused.empty() ? "" : message_text(RefusedEdges{refused});
   RefusedEdges of_all;
   for (const std::string& text : with_all([&] { return ranks_.gather(mine); }))
     if (!text.empty())
@@ -399,87 +235,9 @@ std::vector<RefusedEdge> RankMeasurer::share(const std::vector<RefusedEdge>& own
   const std::string told =
       with_all([&] { return ranks_.broadcast(of_all.edges.empty() ? "" : message_text(of_all)); });
   if (told.empty()) return {};
-  auto refused = read_message_text<RefusedEdges>(told);
-  require_edges_of(refused, ranks);
-  return std::move(refused.edges);
-}
-
-/// Pairs that would need a refused edge are lost. Where the barrier needs one, this attempt is
-/// over: the next one's barrier goes around it.
-void RankMeasurer::lose_refused(Part& part) {
-  for (const RefusedEdge& edge : part.refused)
-    if (edge.barrier && edge.rank == ranks_.rank()) {
-      part.result.failure = edge.reason;
-      part.result.no_barrier_with = edge.peer;
-    }
-  for (const auto& [partner, edge] :
-       cut_off_partners(part.plan.graph, ranks_.rank(), part.refused)) {
-    const bool direct = edge->rank == ranks_.rank() && edge->peer == partner;
-    const bool planned = std::ranges::find(part.mine.pair_turns, partner, &PairTurn::partner) !=
-                         part.mine.pair_turns.end();
-    part.pairs.lost.insert(partner);
-    if (direct || planned)
-      part.result.lost_pairs.push_back({.with = partner,
-                                        .reason = cut_off_reason(*edge, ranks_.rank(), partner),
-                                        .waited = !direct});
-  }
-}
-
-/// Calls it with what the loops of this rank need. What fails there stands in the result: the
-/// others find out when their patience ends, or at once where nothing was asked of this rank.
-template <class Call>
-void RankMeasurer::with_loops(Part& part, Call call) {
-  StopFlag stop;
-  RankTally tally;
-  const RankLoops& loops =
-      choose_rank_loops(part.node->receive_mode(), yields(part.test_case), clock_.kind);
-  try {
-    Watchdog watchdog(tally.progress, patience_, interrupt_, stop);
-    const Pinned pinned{part.placement.first(), "--core"};  // and not the watchdog
-    RankRun run({part.node->work(), part.barrier->barrier(), part.test_case, part.plan, part.mine,
-                 ranks_.rank(), loops, clock_, stop, tally, &watchdog, patience_ / 2, part.pairs});
-    call(run);
-  } catch (const Interrupted&) {
-    throw;
-  } catch (const std::exception& error) {
-    part.result.failure = error_text(error);
-    if (const auto peer = part.barrier->failed_towards()) {
-      part.result.no_barrier_with = *peer;
-      part.result.failure += fmt::format(". No message of the barrier gets to rank {}", *peer);
-    }
-  }
-}
-
-void RankMeasurer::run(Part& part) {
-  with_loops(part, [&](RankRun& run) {
-    run.begin();
-    part.lap("first_barrier");
-    run.run(part.result);
-    for (const LoopPlace& place : place_now()) {
-      part.result.cpu = place.cpu;
-      part.result.numa_node = place.numa_node;
-    }
-    part.result.device = part.device->port.device;
-    part.result.not_pinned = part.placement.reason;
-    if (const auto node = part.placement.device.numa_node)
-      part.result.device_numa_node = static_cast<std::uint64_t>(*node);
-    part.result.connect_ns = part.node->connect_ns();
-    part.result.qps = part.node->qp_count();
-    part.result.barrier_qps = part.barrier->count();
-    part.result.connection_bytes = part.node->connection_bytes();
-    part.result.relay_bytes = part.node->relay_bytes();
-    part.result.kernel = kernel_objects(*part.device->context);
-    part.result.mtu_bytes = part.node->mtu_bytes();
-    part.result.thread_domain = part.node->has_thread_domain() && part.barrier->has_thread_domain();
-    part.result.yielding = yields(part.test_case);
-  });
-}
-
-/// Late messages of UC and UD would come while others are measured.
-bool RankMeasurer::can_be_judged(const Part& part) const {
-  constexpr std::uint64_t kMinRanks = 3;
-  return part.plan.traffic.entry->reach == Reach::pair && part.test_case.ranks >= kMinRanks &&
-         part.test_case.transport == Transport::rc;
+  of_all = read_message_text<RefusedEdges>(told);
+  require_edges_of(of_all, ranks);
+  return std::move(of_all.edges);
 }
 
 RankPlaces RankMeasurer::places_of(const std::vector<RankResult>& results) const {
@@ -492,7 +250,8 @@ RankPlaces RankMeasurer::places_of(const std::vector<RankResult>& results) const
 
 /// At rank 0: writes a verdict that needs nothing more. @return  the round trips it
 /// needs; empty: none
-std::string RankMeasurer::trips_to_judge(const Part& part, const std::vector<RankResult>& results,
+std::string RankMeasurer::trips_to_judge(const RankCase& own,
+                                         const std::vector<RankResult>& results,
                                          Outcome& outcome) const {
   TopologyData& topology = *outcome.topology;
   if (!topology.failed_pairs.empty()) return {};
@@ -500,31 +259,25 @@ std::string RankMeasurer::trips_to_judge(const Part& part, const std::vector<Ran
   const RankPlaces places = places_of(results);
   const Straggler suspect = find_straggler(topology.matrix_ns, topology.edges, places);
   topology.straggler.emplace();
-  const std::vector<RoundTripStops> trips =
-      elimination_trips(suspect, topology.matrix_ns, part.plan.graph, places, part.test_case.seed);
+  const std::vector<RoundTripStops> trips = elimination_trips(
+      suspect, topology.matrix_ns, own.plan().graph, places, own.plan().test_case.seed);
   return trips.empty() ? std::string() : message_text(Trips{trips});
-}
-
-RankResult RankMeasurer::run_again(Part& part, const std::vector<RoundTripStops>& trips) {
-  part.result = {};
-  with_loops(part, [&](RankRun& run) { part.result.matrix_row_ns = run.run_again(trips); });
-  return part.result;
 }
 
 /// @param results  at rank 0, of all ranks
 /// @param outcome  elsewhere than at rank 0, and where it failed, without a topology
-void RankMeasurer::judge(Part& part, const std::vector<RankResult>& results, Outcome& outcome) {
-  const std::string own = outcome.topology ? trips_to_judge(part, results, outcome) : std::string();
-  const std::string asked = with_all([&] { return ranks_.broadcast(own); });
+void RankMeasurer::judge(RankCase& own, const std::vector<RankResult>& results, Outcome& outcome) {
+  const std::string wanted = outcome.topology ? trips_to_judge(own, results, outcome) : "";
+  const std::string asked = with_all([&] { return ranks_.broadcast(wanted); });
   if (asked.empty()) return;
   const std::vector<RoundTripStops> trips = read_message_text<Trips>(asked).trips;
-  const std::string result =
-      part.taken ? rank_result_to_wire(run_again(part, trips)) : std::string();
+  if (own.taken()) own.run_again(trips);
+  const std::string result = own.taken() ? rank_result_to_wire(own.result()) : "";
   const std::vector<std::string> reports = with_all([&] { return ranks_.gather(result); });
   if (!outcome.topology) return;
   std::vector<double> times_ns(trips.size());
   std::string failure;
-  for (Rank rank = 0; rank < part.test_case.ranks; ++rank) {
+  for (Rank rank = 0; rank < own.plan().graph.ranks(); ++rank) {
     const RankResult received = rank_result_from_wire(reports[rank]);
     if (failure.empty() && !received.failure.empty())
       failure = fmt::format("rank {} on {}: {}", rank, ranks_.hosts()[rank], received.failure);
@@ -549,10 +302,10 @@ const char* RankMeasurer::path_of(const std::vector<RankResult>& results) const 
 }
 
 /// At rank 0: merges the results of all ranks. @throws MeasurementError  what has failed
-Outcome RankMeasurer::collect(const Part& part, const std::vector<RankResult>& results) {
+Outcome RankMeasurer::collect(const RankCase& own, const std::vector<RankResult>& results) {
   std::string failure;
   bool only_waited = true;
-  for (Rank rank = 0; rank < part.test_case.ranks; ++rank) {
+  for (Rank rank = 0; rank < own.plan().graph.ranks(); ++rank) {
     const std::string& why = results[rank].failure;
     if (why.empty()) continue;
     // A rank that only waited in vain knows least of what went wrong.
@@ -562,109 +315,91 @@ Outcome RankMeasurer::collect(const Part& part, const std::vector<RankResult>& r
     only_waited &= waited;
   }
   if (!failure.empty()) throw MeasurementError(failure);
-  Outcome outcome = merge_results(part.test_case, part.plan, results);
+  Outcome outcome = merge_results(own.plan(), results);
   const std::uint64_t measured =
       outcome.latency ? outcome.latency->histogram.count : outcome.bandwidth->messages;
   if (const auto& lost = outcome.topology->failed_pairs; !lost.empty() && measured == 0)
     throw MeasurementError(fmt::format("no pair could be measured; rank {} and rank {}: {}",
                                        lost.front().from, lost.front().to, lost.front().reason));
-  const PortInfo& port = part.device->port;
-  outcome.device_counters = {
-      {"initiator",
-       counter_differences(part.counters_before, read_counters(port.device, port.number))},
-      {"responder", nullptr}};
-  if (part.test_case.initiator.device.find('%') == std::string::npos)
-    outcome.effective.initiator.device = port.device;
   outcome.extra["path"] = path_of(results);
-  outcome.extra.update(part.node->gpu_facts());
-  if (part.cm) outcome.effective.path.mtu_bytes = 0;  // TCP has segments
-  outcome.effective.initiator.port_num = port.number;
-  outcome.effective.initiator.gid_index = part.device->gid.index;
+  own.add_device(outcome);
   outcome.effective.wait = outcome.topology->yielding ? Wait::yield : Wait::spin;
   return outcome;
 }
 
-void RankMeasurer::connect_all(Part& part) {
+void RankMeasurer::connect_all(RankCase& own) {
   // A step of this rank's own, whose failure all ranks hear of.
-  const auto step = [&part](const std::function<void()>& own) -> std::optional<Failure> {
-    if (!part.taken) return {};
+  const auto step = [&](const std::function<void()>& call) -> std::optional<Failure> {
+    if (!own.taken()) return {};
     try {
-      own();
+      call();
       return {};
     } catch (const std::exception& error) {
       return failure_of(error);
     }
   };
-  agree(step([&] { create(part); }));
-  const std::map<Rank, std::string> own =
-      part.taken ? addresses(part) : std::map<Rank, std::string>();
-  const std::map<Rank, std::string> received = with_all([&] { return ranks_.exchange(own); });
-  part.lap("bootstrap");
-  const std::optional<Failure> connected = step([&] { connect(part, received); });
-  part.laps.lap_ns();  // the graph's own QPs: connect_ns tells it
-  agree(connected);
-  if (part.plan.in_rounds()) {
-    part.refused = share(part.refused, static_cast<Rank>(part.test_case.ranks));
-    if (part.taken) lose_refused(part);
+  agree(step([&] { create(own); }));
+  const auto addresses = own.taken() ? own.addresses() : std::map<Rank, std::string>();
+  const std::map<Rank, std::string> received = with_all([&] { return ranks_.exchange(addresses); });
+  own.lap("bootstrap");
+  agree(step([&] { own.connect(received); }));
+  if (own.plan().in_rounds()) {
+    std::vector<RefusedEdge> refused = share(own.refused(), own.plan().graph.ranks());
+    if (own.taken()) own.set_refused(std::move(refused));
   }
-  part.lap("wait");
+  own.lap("wait");
 }
 
 /// @return  at rank 0 the results of all ranks; all samples are in the first
-std::vector<RankResult> RankMeasurer::run_all(Part& part) {
-  if (part.taken && std::ranges::none_of(part.refused, &RefusedEdge::barrier)) run(part);
-  const std::string own = part.taken ? rank_result_to_wire(part.result) : std::string();
-  const std::vector<std::string> reports = with_all([&] { return ranks_.gather(own); });
+std::vector<RankResult> RankMeasurer::run_all(RankCase& own) {
+  if (own.taken()) own.run();
+  const std::string result = own.taken() ? rank_result_to_wire(own.result()) : "";
+  const std::vector<std::string> reports = with_all([&] { return ranks_.gather(result); });
   const std::string samples = with_all(
-      [&] { return ranks_.reduce(rank_samples_to_wire(part.result.samples), combined_samples); });
+      [&] { return ranks_.reduce(rank_samples_to_wire(own.result().samples), combined_samples); });
   std::vector<RankResult> results;
   if (ranks_.rank() != 0) return results;
-  for (Rank rank = 0; rank < part.test_case.ranks; ++rank)
+  for (Rank rank = 0; rank < own.plan().graph.ranks(); ++rank)
     results.push_back(rank_result_from_wire(reports[rank]));
   results.front().samples = rank_samples_from_wire(samples);
   return results;
 }
 
-/// Connects and runs. Of pairs as often as pairs fail, and others are left: all QPs are made anew,
-/// since it is not known what of the old ones is still under way.
-std::vector<RankResult> RankMeasurer::measure_all(Part& part) {
-  connect_all(part);
-  std::vector<RankResult> results = run_all(part);
-  if (!part.plan.in_rounds()) return results;
-  PairAttempts attempts(2 * part.mine.pair_turns.size());
+/// Connects and runs: of pairs as often as pairs fail, and others are left.
+std::vector<RankResult> RankMeasurer::measure_all(RankCase& own) {
+  std::vector<RankResult> results;
+  PairAttempt attempt{.no_barrier = no_barrier_};
   for (;;) {
-    std::string next;
-    if (ranks_.rank() == 0 && attempts.add(std::move(results), no_barrier_))
-      next = message_text(attempts.next(no_barrier_));
-    next = with_all([&] { return ranks_.broadcast(next); });
-    if (next.empty()) return attempts.take_results();
-    const auto attempt = read_message_text<NextAttempt>(next);
-    part.pairs = pairs_left(attempt, ranks_.rank());
+    own.begin(attempt);
+    connect_all(own);
+    std::vector<RankResult> latest = run_all(own);
+    if (!own.plan().in_rounds()) return latest;
+    const bool again =
+        ranks_.rank() == 0 && next_attempt(attempt, results, std::move(latest), 2 * own.rounds());
+    const std::string next =
+        with_all([&] { return ranks_.broadcast(again ? message_text(attempt) : ""); });
+    if (next.empty()) return results;
+    attempt = read_message_text<PairAttempt>(next);
     no_barrier_ = attempt.no_barrier;
-    part.cm.reset();
-    part.barrier.reset();
-    part.node.reset();
-    part.result = {};
-    connect_all(part);
-    results = run_all(part);
   }
 }
 
 Outcome RankMeasurer::measure(const TestCase& test_case) {
   ++cases_;
-  Part part(test_case, ranks_.rank());
-  const std::vector<RankResult> results = measure_all(part);
+  TestCase numbered_case = test_case;
+  numbered_case.initiator.memory = numbered(test_case.initiator.memory);
+  RankCase own(numbered_case, ranks_.rank(), patience_, clock_, interrupt_);
+  const std::vector<RankResult> results = measure_all(own);
   Outcome outcome;
-  outcome.effective = test_case;
   std::exception_ptr failure;  // others wait to hear whether something is measured again
   try {
-    if (ranks_.rank() == 0) outcome = collect(part, results);
+    if (ranks_.rank() == 0) outcome = collect(own, results);
   } catch (const std::exception&) {
     failure = std::current_exception();
     outcome.topology.reset();
   }
   try {
-    if (can_be_judged(part)) judge(part, results, outcome);
+    if (can_be_judged(own.plan())) judge(own, results, outcome);
   } catch (const std::exception& error) {
     if (ranks_.rank() != 0) throw;
     // What was measured is kept. A rank that is gone fails the next case, and who has interrupted
@@ -675,8 +410,10 @@ Outcome RankMeasurer::measure(const TestCase& test_case) {
   }
   // Who is done ends its connections, and iWARP tells the other ends at once. It is so at all ranks
   // or at none: those of two kinds have not connected.
-  if (part.cm) with_all([&] { return ranks_.broadcast(""); });
+  if (own.by_cm()) with_all([&] { return ranks_.broadcast(""); });
   if (failure) std::rethrow_exception(failure);
+  if (ranks_.rank() != 0) outcome.effective = test_case;
+  outcome.effective.initiator.memory = test_case.initiator.memory;
   return outcome;
 }
 

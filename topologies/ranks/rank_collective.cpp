@@ -43,31 +43,31 @@ std::uint64_t received_words(const RankSchedule& schedule) {
 
 }  // namespace
 
-RankCollective::RankCollective(OpenDevice& device, const TestCase& test_case,
-                               const TopologyPlan& plan, const RankSchedule& schedule, Rank rank,
-                               ibv_pd& pd, const MessagePattern& pattern,
+RankCollective::RankCollective(OpenDevice& device, const RankPlan& plan, ibv_pd& pd,
+                               const MessagePattern& pattern,
                                const std::function<Link*(Rank to)>& link_to)
-    : schedule_(schedule),
+    : schedule_(plan.schedule),
       pattern_(pattern),
-      rank_(rank),
+      rank_(plan.rank),
       memory_(*device.context, device.limits.max_dm_size_bytes,
-              (schedule.memory_words + packed_words(schedule)) * kWordBytes, device.numa_node,
-              test_case.initiator.memory, device.port.where(), device.memory),
-      mr_(memory_.register_part(pd, 0, memory_.size_bytes(), memory_access(test_case, 0))),
+              (schedule_.memory_words + packed_words(schedule_)) * kWordBytes, device.numa_node,
+              plan.all.test_case.initiator.memory, device.port.where(), device.memory),
+      mr_(memory_.register_part(pd, 0, memory_.size_bytes(), memory_access(plan.all.test_case, 0))),
       expected_(expected_result(
-          *plan.traffic.entry->collective, rank, plan.graph.ranks(), plan.words,
+          *plan.all.traffic.entry->collective, rank_, plan.all.graph.ranks(), plan.all.words,
           [&pattern](Rank other, std::uint64_t at) { return input_word(pattern, other, at); })),
-      kept_(received_words(schedule) * kWordBytes) {
-  const std::size_t steps = schedule.steps.size();
+      kept_(received_words(schedule_) * kWordBytes) {
+  const Rank ranks = plan.all.graph.ranks();
+  const std::size_t steps = schedule_.steps.size();
   steps_.reserve(steps);
   copies_.resize(steps);
   hops_.reserve(steps);
   sges_.reserve(steps);
   arrivals_.reserve(steps);
   targets_.reserve(steps);
-  arrivals_of_.resize(plan.graph.ranks());
-  for (std::size_t i = 0; i < steps; ++i) build_step(schedule.steps[i], rank, link_to, i);
-  build_queues(plan.graph.ranks());
+  arrivals_of_.resize(ranks);
+  for (std::size_t i = 0; i < steps; ++i) build_step(schedule_.steps[i], link_to, i);
+  build_queues(ranks);
   for (Hop& hop : hops_) hop_pointers_.push_back(&hop);
   work_ = {.steps = steps_.data(),
            .step_count = static_cast<std::uint32_t>(steps),
@@ -82,14 +82,14 @@ std::uint32_t* RankCollective::word(std::uint64_t at) const {
   return reinterpret_cast<std::uint32_t*>(memory_.host()) + at;
 }
 
-void RankCollective::build_step(const CollectiveStep& step, Rank rank,
+void RankCollective::build_step(const CollectiveStep& step,
                                 const std::function<Link*(Rank to)>& link_to, std::size_t number) {
   StepWork& work = steps_.emplace_back();
   std::vector<WordCopy>& copies = copies_[number];
   if (number == 0)
     for (const WordMove& move : schedule_.moves)
       copies.push_back({.to = word(move.to), .from = word(move.from), .count = move.count});
-  if (step.send) build_send(*step.send, rank, *link_to(step.send->to), work);
+  if (step.send) build_send(*step.send, *link_to(step.send->to), work);
   if (step.receive) {
     build_arrival(*step.receive, work);
     work.left_before = sends_before(*step.receive, number);
@@ -98,7 +98,7 @@ void RankCollective::build_step(const CollectiveStep& step, Rank rank,
   work.copy_count = static_cast<std::uint32_t>(copies.size());
 }
 
-void RankCollective::build_send(const SentWords& sent, Rank rank, Link& link, StepWork& work) {
+void RankCollective::build_send(const SentWords& sent, Link& link, StepWork& work) {
   std::uint64_t begin = sent.words.front().begin;
   const std::uint64_t words = count_words(sent.words);
   if (!sent_in_place(sent)) {
@@ -119,7 +119,7 @@ void RankCollective::build_send(const SentWords& sent, Rank rank, Link& link, St
   hop.wr.sg_list = &sge;
   hop.wr.num_sge = 1;
   hop.wr.opcode = IBV_WR_SEND_WITH_IMM;
-  hop.wr.imm_data = htonl(label(rank, sent.to));
+  hop.wr.imm_data = htonl(label(rank_, sent.to));
   hop.link = &link;
   work.hop = &hop;
 }

@@ -21,11 +21,11 @@ inline std::uint32_t input_word(const MessagePattern& pattern, Rank rank, std::u
 
 class RankCollective {
  public:
+  /// @param plan     borrowed
   /// @param link_to  the link over which messages to that rank begin
   /// @throws VerbsError, Unsupported
-  RankCollective(OpenDevice& device, const TestCase& test_case, const TopologyPlan& plan,
-                 const RankSchedule& schedule, Rank rank, ibv_pd& pd, const MessagePattern& pattern,
-                 const std::function<Link*(Rank to)>& link_to);
+  RankCollective(OpenDevice& device, const RankPlan& plan, ibv_pd& pd,
+                 const MessagePattern& pattern, const std::function<Link*(Rank to)>& link_to);
   RankCollective(RankCollective&&) = delete;  // posted WRs point into it
 
   CollectiveWork& work() { return work_; }
@@ -44,9 +44,9 @@ class RankCollective {
 
  private:
   std::uint32_t* word(std::uint64_t at) const;
-  void build_step(const CollectiveStep& step, Rank rank,
-                  const std::function<Link*(Rank to)>& link_to, std::size_t number);
-  void build_send(const SentWords& sent, Rank rank, Link& link, StepWork& work);
+  void build_step(const CollectiveStep& step, const std::function<Link*(Rank to)>& link_to,
+                  std::size_t number);
+  void build_send(const SentWords& sent, Link& link, StepWork& work);
   void build_arrival(const ReceivedWords& received, StepWork& work);
   std::uint32_t sends_before(const ReceivedWords& received, std::size_t number) const;
   void build_queues(Rank ranks);

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 
 #include "topologies/axes/rank_axes.h"
@@ -13,66 +14,10 @@
 namespace rdmameter {
 namespace {
 
-class LinkCounter {
- public:
-  LinkCounter(const TopologyPlan& plan, const CommonPlan& common, Rank rank, std::uint32_t classes)
-      : plan_(plan), graph_(plan.graph), common_(common), rank_(rank), classes_(classes) {
-    counts_.in.resize(graph_.degree(rank) * classes);
-    counts_.out.resize(counts_.in.size());
-  }
-
-  /// A message goes on as each rank on its route has it, by the rank's own tree: towards one
-  /// destination the routes from everywhere are a tree, too. Of it this rank's branch counts.
-  LinkCounts of_flows() {
-    for (Rank to = 0; to < graph_.ranks(); ++to) {
-      if (to != rank_) climb(to, rank_, 0, counts_.out, next(rank_, to));
-      for (const Rank behind : graph_.neighbours[rank_])
-        if (behind != to && next(behind, to) == rank_) climb(to, behind, 0, counts_.in, behind);
-    }
-    return std::move(counts_);
-  }
-
-  /// Of TrafficMode::spread: a message goes over each edge of its source's tree once.
-  LinkCounts of_spread() {
-    for (Rank source = 0; source < graph_.ranks(); ++source) {
-      const Tree& tree = common_.trees[source];
-      if (source != rank_) count(counts_.in, tree.parent[rank_], tree.hops[rank_] - 1);
-      for (const Rank ahead : graph_.neighbours[rank_])
-        if (ahead != source && tree.parent[ahead] == rank_)
-          count(counts_.out, ahead, tree.hops[rank_]);
-    }
-    return std::move(counts_);
-  }
-
- private:
-  Rank next(Rank rank, Rank to) const { return common_.next.empty() ? to : common_.next[rank][to]; }
-
-  void count(std::vector<std::uint64_t>& counts, Rank neighbour, std::uint32_t hop_class) {
-    ++counts[place_of(graph_.neighbours[rank_], neighbour) * classes_ + hop_class];
-  }
-
-  /// Counts the messages to `to` that come past `here`, which is `passed` hops before the link.
-  void climb(Rank to, Rank here, std::uint32_t passed, std::vector<std::uint64_t>& counts,
-             Rank neighbour) {
-    if (plan_.sends(here, to)) count(counts, neighbour, passed);
-    if (passed + 1 == classes_) return;  // no message has come farther
-    for (const Rank behind : graph_.neighbours[here])
-      if (behind != to && next(behind, to) == here)
-        climb(to, behind, passed + 1, counts, neighbour);
-  }
-
-  const TopologyPlan& plan_;
-  const Graph& graph_;
-  const CommonPlan& common_;
-  const Rank rank_;
-  const std::uint32_t classes_;
-  LinkCounts counts_;
-};
-
 /// How many of `messages` of an exchange, or of all round trips, are on a link at one time.
-std::uint64_t at_once(const TopologyPlan& plan, const TestCase& test_case, std::uint64_t messages) {
-  const std::uint64_t any_number = messages == 0 ? 0 : test_case.queues.depth;
-  if (!test_case.reliable()) return any_number;  // late ones, too
+std::uint64_t at_once(const TopologyPlan& plan, std::uint64_t messages) {
+  const std::uint64_t any_number = messages == 0 ? 0 : plan.test_case.queues.depth;
+  if (!plan.test_case.reliable()) return any_number;  // late ones, too
   switch (plan.traffic_mode()) {
     case TrafficMode::round_trip:
       return std::min<std::uint64_t>(messages, 1);
@@ -86,32 +31,6 @@ std::uint64_t at_once(const TopologyPlan& plan, const TestCase& test_case, std::
   }
   return any_number;
 }
-
-}  // namespace
-
-LinkCounts count_link_messages(const TopologyPlan& plan, const CommonPlan& common, Rank rank,
-                               std::uint32_t classes) {
-  LinkCounter counter(plan, common, rank, classes);
-  return plan.traffic_mode() == TrafficMode::spread ? counter.of_spread() : counter.of_flows();
-}
-
-LinkCounts link_rooms(const TopologyPlan& plan, const CommonPlan& common, const TestCase& test_case,
-                      Rank rank) {
-  const std::uint64_t depth = test_case.queues.depth;
-  const std::uint32_t classes = hop_classes(plan);
-  if (classes == 1) {  // no rank relays, so there is nothing to count
-    const std::vector<std::uint64_t> each(plan.graph.degree(rank), depth);
-    return {.in = each, .out = each};
-  }
-  LinkCounts rooms = count_link_messages(plan, common, rank, classes);
-  for (auto* counts : {&rooms.in, &rooms.out})
-    for (std::size_t i = 0; i < counts->size(); ++i)
-      (*counts)[i] =
-          i % classes == 0 ? depth : std::min(depth, 2 * at_once(plan, test_case, (*counts)[i]));
-  return rooms;
-}
-
-namespace {
 
 static_assert(kMaxTopologyRanks - 1 <= kRankMask);
 
@@ -170,10 +89,10 @@ std::vector<Rank> stream_partners(const TopologyPlan& plan, Rank from) {
 /// Calls `visit` with every other rank that may send to this one, and its receivers in the order
 /// of its messages.
 template <class Visit>
-void visit_senders(const TopologyPlan& plan, const TestCase& test_case, Rank rank, Visit visit) {
+void visit_senders(const TopologyPlan& plan, Rank rank, Visit visit) {
   const bool drawn = plan.traffic_mode() == TrafficMode::drawn;
   for (const Rank from : plan.senders(rank))
-    visit(from, drawn ? drawn_partners(test_case, from) : stream_partners(plan, from));
+    visit(from, drawn ? drawn_partners(plan.test_case, from) : stream_partners(plan, from));
 }
 
 /// That begin or end at a rank.
@@ -318,11 +237,11 @@ EdgeQps edge_qps(const TestCase& test_case) {
 }
 
 TopologyPlan plan_topology(const TestCase& test_case) {
-  TopologyPlan plan{.shape = read_shape(test_case.graph, test_case.seed),
+  TopologyPlan plan{.test_case = test_case,
+                    .shape = read_shape(test_case.graph, test_case.seed),
                     .traffic = read_traffic(test_case.traffic),
                     .graph = {},
-                    .round_trips = {},
-                    .flows = {}};
+                    .round_trips = {}};
   plan.graph = plan.shape.make(static_cast<Rank>(test_case.ranks));
   plan.message_bytes = test_case.size_bytes;
   if (const Collective* const collective = plan.traffic.entry->collective) {
@@ -340,53 +259,137 @@ TopologyPlan plan_topology(const TestCase& test_case) {
   return plan;
 }
 
-std::vector<PairRound> rounds_of_pairs(const TopologyPlan& plan, const TestCase& test_case) {
+std::vector<PairRound> rounds_of_pairs(const TopologyPlan& plan) {
   if (!plan.in_rounds()) return {};
-  return pair_rounds(plan.graph, test_case.seed,
-                     partners_of_pairs(test_case.pairs, plan.graph.ranks()));
+  return pair_rounds(plan.graph, plan.test_case.seed,
+                     partners_of_pairs(plan.test_case.pairs, plan.graph.ranks()));
 }
 
 std::uint32_t hop_classes(const TopologyPlan& plan) {
   return std::max<std::uint32_t>(plan.max_hops, 1);
 }
 
-CommonPlan common_plan(const TopologyPlan& plan, const TestCase& test_case) {
-  CommonPlan common{.trees = {}, .next = {}, .rounds = rounds_of_pairs(plan, test_case)};
-  const bool spread = plan.traffic_mode() == TrafficMode::spread;
-  for (Rank root = 0; (spread || hop_classes(plan) > 1) && root < plan.graph.ranks(); ++root) {
-    Tree tree = tree_from(plan.graph, root);
-    if (spread)
-      common.trees.push_back(std::move(tree));
-    else
-      common.next.emplace_back(tree.first.begin(), tree.first.end());
+namespace {
+
+/// Plans ranks. Holds what their plans have in common.
+class Planner {
+ public:
+  explicit Planner(const TopologyPlan& plan);
+
+  RankPlan plan(Rank rank) const;
+  LinkCounts count_messages(Rank rank) const;
+
+ private:
+  LinkCounts rooms(Rank rank) const;
+  void count_flows(LinkCounts& counts, Rank rank) const;
+  void count_spread(LinkCounts& counts, Rank rank) const;
+  void climb(Rank to, Rank here, std::uint32_t passed, std::uint64_t* by_class) const;
+  Rank next(Rank rank, Rank to) const { return next_.empty() ? to : next_[rank][to]; }
+  std::size_t first_class(Rank rank, Rank neighbour) const {
+    return std::size_t{place_of(graph_.neighbours[rank], neighbour)} * classes_;
   }
-  return common;
+
+  const TopologyPlan& plan_;
+  const Graph& graph_;
+  const std::uint32_t classes_;
+  const std::vector<PairRound> rounds_;
+  std::vector<Tree> trees_;  ///< of TrafficMode::spread, by root
+  /// Other traffics, if messages are relayed: by rank and destination, the neighbour that comes
+  /// next.
+  std::vector<std::vector<std::uint16_t>> next_;
+};
+static_assert(kMaxTopologyRanks - 1 <= std::numeric_limits<std::uint16_t>::max());
+
+Planner::Planner(const TopologyPlan& plan)
+    : plan_(plan), graph_(plan.graph), classes_(hop_classes(plan)), rounds_(rounds_of_pairs(plan)) {
+  const bool spread = plan.traffic_mode() == TrafficMode::spread;
+  for (Rank root = 0; (spread || classes_ > 1) && root < graph_.ranks(); ++root) {
+    Tree tree = tree_from(graph_, root);
+    if (spread)
+      trees_.push_back(std::move(tree));
+    else
+      next_.emplace_back(tree.first.begin(), tree.first.end());
+  }
 }
 
-RankPlan plan_rank(const TopologyPlan& plan, const CommonPlan& common, const TestCase& test_case,
-                   Rank rank) {
-  const Graph& graph = plan.graph;
-  RankPlan rank_plan;
-  const Tree tree = tree_from(graph, rank);
-  rank_plan.hops = tree.hops;
-  rank_plan.rooms = link_rooms(plan, common, test_case, rank);
-  rank_plan.routes.resize(graph.ranks());
-  if (plan.traffic_mode() == TrafficMode::spread)
-    plan_spread(rank_plan, graph, rank, common.trees);
+LinkCounts Planner::count_messages(Rank rank) const {
+  const std::vector<std::uint64_t> none(graph_.degree(rank) * classes_);
+  LinkCounts counts{.in = none, .out = none};
+  if (plan_.traffic_mode() == TrafficMode::spread)
+    count_spread(counts, rank);
   else
-    plan_unicast(rank_plan, graph, rank, tree);
-  rank_plan.pair_turns = pair_turns(common.rounds, rank);
-  switch (plan.traffic_mode()) {
+    count_flows(counts, rank);
+  return counts;
+}
+
+/// A message goes on as each rank on its route has it, by the rank's own tree: towards one
+/// destination the routes from everywhere are a tree, too. Of it this rank's branch counts.
+void Planner::count_flows(LinkCounts& counts, Rank rank) const {
+  for (Rank to = 0; to < graph_.ranks(); ++to) {
+    const Rank first = next(rank, to);
+    if (to != rank && graph_.has_edge(rank, first))
+      climb(to, rank, 0, &counts.out[first_class(rank, first)]);
+    for (const Rank behind : graph_.neighbours[rank])
+      if (behind != to && next(behind, to) == rank)
+        climb(to, behind, 0, &counts.in[first_class(rank, behind)]);
+  }
+}
+
+/// Counts the messages to `to` that come past `here`, which is `passed` hops before the link.
+void Planner::climb(Rank to, Rank here, std::uint32_t passed, std::uint64_t* by_class) const {
+  if (plan_.sends(here, to)) ++by_class[passed];
+  if (passed + 1 == classes_) return;  // no message has come farther
+  for (const Rank behind : graph_.neighbours[here])
+    if (behind != to && next(behind, to) == here) climb(to, behind, passed + 1, by_class);
+}
+
+/// A message goes over each edge of its source's tree once.
+void Planner::count_spread(LinkCounts& counts, Rank rank) const {
+  for (Rank source = 0; source < graph_.ranks(); ++source) {
+    const Tree& tree = trees_[source];
+    if (source != rank) ++counts.in[first_class(rank, tree.parent[rank]) + tree.hops[rank] - 1];
+    for (const Rank ahead : graph_.neighbours[rank])
+      if (ahead != source && tree.parent[ahead] == rank)
+        ++counts.out[first_class(rank, ahead) + tree.hops[rank]];
+  }
+}
+
+LinkCounts Planner::rooms(Rank rank) const {
+  const std::uint64_t depth = plan_.test_case.queues.depth;
+  if (classes_ == 1) {  // no rank relays, so there is nothing to count
+    const std::vector<std::uint64_t> each(graph_.degree(rank), depth);
+    return {.in = each, .out = each};
+  }
+  LinkCounts rooms = count_messages(rank);
+  for (auto* counts : {&rooms.in, &rooms.out})
+    for (std::size_t i = 0; i < counts->size(); ++i)
+      (*counts)[i] = i % classes_ == 0 ? depth : std::min(depth, 2 * at_once(plan_, (*counts)[i]));
+  return rooms;
+}
+
+RankPlan Planner::plan(Rank rank) const {
+  const TestCase& test_case = plan_.test_case;
+  RankPlan rank_plan{.all = plan_, .rank = rank};
+  const Tree tree = tree_from(graph_, rank);
+  rank_plan.hops = tree.hops;
+  rank_plan.rooms = rooms(rank);
+  rank_plan.routes.resize(graph_.ranks());
+  if (plan_.traffic_mode() == TrafficMode::spread)
+    plan_spread(rank_plan, graph_, rank, trees_);
+  else
+    plan_unicast(rank_plan, graph_, rank, tree);
+  rank_plan.pair_turns = pair_turns(rounds_, rank);
+  switch (plan_.traffic_mode()) {
     case TrafficMode::round_trip:
-      rank_plan.reply_to = stops_after(plan, rank);
+      rank_plan.reply_to = stops_after(plan_, rank);
       break;
     case TrafficMode::exchange:
     case TrafficMode::spread:
       rank_plan.rounds =
-          rounds_of(rank, flows_at(plan, rank), graph.ranks(), find_schedule(test_case.schedule));
+          rounds_of(rank, flows_at(plan_, rank), graph_.ranks(), find_schedule(test_case.schedule));
       break;
     case TrafficMode::stream:
-      if (!plan.in_rounds()) rank_plan.partners = stream_partners(plan, rank);
+      if (!plan_.in_rounds()) rank_plan.partners = stream_partners(plan_, rank);
       rank_plan.window =
           test_case.queues.depth * std::max<std::size_t>(rank_plan.partners.size(), 1);
       break;
@@ -395,24 +398,42 @@ RankPlan plan_rank(const TopologyPlan& plan, const CommonPlan& common, const Tes
       rank_plan.window = test_case.queues.depth;
       break;
     case TrafficMode::collective:
-      rank_plan.schedule = plan.traffic.entry->collective->make(rank, graph.ranks(), plan.words);
+      rank_plan.schedule = plan_.traffic.entry->collective->make(rank, graph_.ranks(), plan_.words);
       break;
   }
   return rank_plan;
 }
 
-std::vector<Rank> senders_of(const TopologyPlan& plan, const TestCase& test_case, Rank rank) {
+}  // namespace
+
+std::vector<LinkCounts> count_link_messages(const TopologyPlan& plan) {
+  const Planner planner(plan);
+  std::vector<LinkCounts> counts;
+  for (Rank rank = 0; rank < plan.graph.ranks(); ++rank)
+    counts.push_back(planner.count_messages(rank));
+  return counts;
+}
+
+RankPlan plan_rank(const TopologyPlan& plan, Rank rank) {
+  return Planner(plan).plan(rank);
+}
+
+void plan_ranks(const TopologyPlan& plan, const std::function<void(RankPlan)>& visit) {
+  const Planner planner(plan);
+  for (Rank rank = 0; rank < plan.graph.ranks(); ++rank) visit(planner.plan(rank));
+}
+
+std::vector<Rank> senders_of(const TopologyPlan& plan, Rank rank) {
   std::vector<Rank> senders;
-  visit_senders(plan, test_case, rank, [&](Rank from, const std::vector<Rank>& partners) {
+  visit_senders(plan, rank, [&](Rank from, const std::vector<Rank>& partners) {
     if (partners.front() == rank) senders.push_back(from);
   });
   return senders;
 }
 
-std::uint64_t expected_messages(const TopologyPlan& plan, const TestCase& test_case, Rank rank,
-                                std::uint64_t messages) {
+std::uint64_t expected_messages(const TopologyPlan& plan, Rank rank, std::uint64_t messages) {
   std::uint64_t expected = 0;
-  visit_senders(plan, test_case, rank, [&](Rank, const std::vector<Rank>& partners) {
+  visit_senders(plan, rank, [&](Rank, const std::vector<Rank>& partners) {
     for (std::size_t n = 0; n < partners.size(); ++n)
       if (partners[n] == rank)
         expected += messages / partners.size() + (n < messages % partners.size() ? 1 : 0);

@@ -4,7 +4,7 @@
 #pragma once
 
 #include <cstdint>
-#include <limits>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -18,38 +18,15 @@
 
 namespace rdmameter {
 
-// For how many messages a rank's links have room, by hop class. Pure functions of the plan and the
-// rank's number; both ends of a link come to the same.
-
-struct CommonPlan;
-struct TestCase;
-struct TopologyPlan;
-
-/// Messages by neighbour (its place in the graph's list), and for each of them by hop class.
-struct LinkCounts {
-  std::vector<std::uint64_t> in, out;  ///< from the neighbour; to it
-};
-
-/// How many of the traffic's messages, one for each flow, pass a rank's links in each hop class.
-/// @param classes  hop classes: no route has more hops
-LinkCounts count_link_messages(const TopologyPlan& plan, const CommonPlan& common, Rank rank,
-                               std::uint32_t classes);
-
-/// Room for the first class is what a connection has whatever the traffic: `depth` receives. A
-/// later class, which only relayed messages have, has room for twice as many as can be there at
-/// once (the next ones come while the buffers of the last ones are on their way back), at most
-/// `depth`; none where no message comes.
-LinkCounts link_rooms(const TopologyPlan& plan, const CommonPlan& common, const TestCase& test_case,
-                      Rank rank);
-
 /// Each rank keeps the time of every collective until all are merged.
 inline constexpr std::uint64_t kMaxCollectives = 1U << 16;
 
 /// Partners of a drawn stream come again after so many.
 inline constexpr std::uint32_t kPartnerDraws = 4096;
 
-/// The plan of all ranks.
+/// The plan of all ranks: the case, and what follows from it for each.
 struct TopologyPlan {
+  TestCase test_case;
   ChosenShape shape;
   ChosenTraffic traffic;
   Graph graph;
@@ -73,7 +50,7 @@ struct TopologyPlan {
   std::vector<Rank> senders(Rank to) const;
   bool sends(Rank from, Rank to) const;
 
-  FlowIndex flows;  ///< of FlowSet::edges empty
+  FlowIndex flows = {};  ///< of FlowSet::edges empty
 };
 
 /// Why this case cannot be measured, beyond what why_impossible() knows; empty: it can.
@@ -90,19 +67,7 @@ EdgeQps edge_qps(const TestCase& test_case);
 TopologyPlan plan_topology(const TestCase& test_case);
 
 /// The rounds of a traffic in rounds; others have none.
-std::vector<PairRound> rounds_of_pairs(const TopologyPlan& plan, const TestCase& test_case);
-
-/// The common part of all ranks' plans, of size O(n^2) where messages are relayed: a process that
-/// plans several ranks makes it once.
-struct CommonPlan {
-  std::vector<Tree> trees;  ///< of TrafficMode::spread, by root
-  /// Other traffics, if messages are relayed: by rank and destination, the neighbour
-  /// that comes next.
-  std::vector<std::vector<std::uint16_t>> next;
-  std::vector<PairRound> rounds;  ///< rounds_of_pairs()
-};
-static_assert(kMaxTopologyRanks - 1 <= std::numeric_limits<std::uint16_t>::max());
-CommonPlan common_plan(const TopologyPlan& plan, const TestCase& test_case);
+std::vector<PairRound> rounds_of_pairs(const TopologyPlan& plan);
 
 /// The route of a message at a rank: over which of its neighbours (by their place in the graph's
 /// list) it goes on, and whether it is for the rank itself.
@@ -114,8 +79,20 @@ struct PlannedRoute {
 /// The number of hop classes: class h is of messages that have been relayed h times.
 std::uint32_t hop_classes(const TopologyPlan& plan);
 
+/// Messages by neighbour (its place in the graph's list), and for each of them by hop class. Both
+/// ends of a link come to the same.
+struct LinkCounts {
+  std::vector<std::uint64_t> in, out;  ///< from the neighbour; to it
+};
+
+/// By rank, how many of the traffic's messages, one for each flow, pass its links in each hop class:
+/// what RankPlan::rooms comes from.
+std::vector<LinkCounts> count_link_messages(const TopologyPlan& plan);
+
 /// The plan of one rank.
 struct RankPlan {
+  const TopologyPlan& all;  ///< borrowed
+  Rank rank = 0;
   std::vector<PlannedRoute> routes;  ///< by destination; of TrafficMode::spread by source
   std::vector<std::uint32_t> hops;   ///< to each rank
   std::vector<Round> rounds;         ///< TrafficMode::exchange and spread
@@ -124,22 +101,25 @@ struct RankPlan {
   std::uint64_t window = 1;             ///< messages that it has under way at once, at most
   std::vector<PairTurn> pair_turns;     ///< of a traffic in rounds, by round
   std::vector<std::uint32_t> reply_to;  ///< TrafficMode::round_trip: by source, the next stop
-  LinkCounts rooms;                     ///< messages that there is room for
-  std::uint32_t max_copies = 1;         ///< of a message, each over another edge
-  RankSchedule schedule = {};           ///< TrafficMode::collective
+  /// Messages that there is room for. Room for the first class is what a connection has whatever
+  /// the traffic: `depth` receives. A later class, which only relayed messages have, has room for
+  /// twice as many as can be there at once (the next ones come while the buffers of the last ones
+  /// are on their way back), at most `depth`; none where no message comes.
+  LinkCounts rooms;
+  std::uint32_t max_copies = 1;  ///< of a message, each over another edge
+  RankSchedule schedule = {};    ///< TrafficMode::collective
 };
 
-RankPlan plan_rank(const TopologyPlan& plan, const CommonPlan& common, const TestCase& test_case,
-                   Rank rank);
-inline RankPlan plan_rank(const TopologyPlan& plan, const TestCase& test_case, Rank rank) {
-  return plan_rank(plan, common_plan(plan, test_case), test_case, rank);
-}
+RankPlan plan_rank(const TopologyPlan& plan, Rank rank);
+
+/// Calls `visit` with the plan of each rank. The routes between all ranks, of size O(n^2) where
+/// messages are relayed, are computed once for all of them.
+void plan_ranks(const TopologyPlan& plan, const std::function<void(RankPlan)>& visit);
 
 /// The ranks whose first message of a stream is for this rank.
-std::vector<Rank> senders_of(const TopologyPlan& plan, const TestCase& test_case, Rank rank);
+std::vector<Rank> senders_of(const TopologyPlan& plan, Rank rank);
 
 /// Messages for a rank of a stream of so many from each sender. @pre it is a stream, or drawn
-std::uint64_t expected_messages(const TopologyPlan& plan, const TestCase& test_case, Rank rank,
-                                std::uint64_t messages);
+std::uint64_t expected_messages(const TopologyPlan& plan, Rank rank, std::uint64_t messages);
 
 }  // namespace rdmameter

@@ -149,7 +149,7 @@ void add_pairs(Outcome& outcome, const TopologyPlan& plan, std::span<const RankR
   TopologyData& topology = *outcome.topology;
   Matrix matrix_ns = times_of_pairs(plan, results);
   add_failed_pairs(topology, matrix_ns, results);
-  topology.rounds = rounds_of_pairs(plan, outcome.effective).size();
+  topology.rounds = rounds_of_pairs(plan).size();
   if (outcome.bandwidth)  // of streams that follow one another
     outcome.bandwidth->window_ns = outcome.bandwidth->traffic_ns = static_cast<std::uint64_t>(
         std::llround(mean_of(matrix_ns) * static_cast<double>(outcome.bandwidth->messages)));
@@ -407,8 +407,8 @@ void add_attempt(RankResult& result, const RankResult& later) {
   result.arrived += later.arrived;
 }
 
-Outcome merge_results(const TestCase& test_case, const TopologyPlan& plan,
-                      std::span<const RankResult> results) {
+Outcome merge_results(const TopologyPlan& plan, std::span<const RankResult> results) {
+  const TestCase& test_case = plan.test_case;
   Outcome outcome;
   outcome.effective = test_case;
   TopologyData& topology =

@@ -51,6 +51,9 @@ struct RankSamples {
   std::vector<std::uint64_t> collective_ns;  ///< of each collective: of the slowest of these ranks
 };
 
+/// Why a loop of a rank ended that others have kept waiting.
+inline constexpr const char* kOutOfPatience = "nothing has moved for too long (--patience)";
+
 struct RankResult {
   std::string failure;  ///< empty: all went well
   /// The failure is of the barrier's QP towards that rank.
@@ -98,8 +101,7 @@ void add_attempt(RankResult& result, const RankResult& later);
 
 /// Merges what the ranks have told; histograms exactly.
 /// @param results  by rank, none with a failure; samples may be merged in one of them
-Outcome merge_results(const TestCase& test_case, const TopologyPlan& plan,
-                      std::span<const RankResult> results);
+Outcome merge_results(const TopologyPlan& plan, std::span<const RankResult> results);
 
 /// The count of that name; 0 at first.
 std::uint64_t& count_of(NamedCounts& counts, std::string_view name);

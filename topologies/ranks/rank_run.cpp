@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "core/base/error.h"
 #include "core/base/thread.h"
@@ -24,9 +25,8 @@ std::uint64_t timed_barriers(std::uint64_t ranks) {
 class PairLimit {
  public:
   /// @param stop  of the whole run: it ends a pair without a time limit
-  PairLimit(Watchdog* watchdog, std::chrono::milliseconds limit, const StopFlag& stop)
-      : watchdog_(watchdog), stop_(stop) {
-    if (watchdog_ != nullptr) watchdog_->limit(late_, limit);
+  PairLimit(Watchdog* watchdog, const StopFlag& stop) : watchdog_(watchdog), stop_(stop) {
+    if (watchdog_ != nullptr) watchdog_->limit(late_);
   }
   ~PairLimit() {
     if (watchdog_ != nullptr) watchdog_->lift_limit();
@@ -43,14 +43,35 @@ class PairLimit {
 
 }  // namespace
 
+RankRun::RankRun(RankQueues& queues, RankResult& result, const RankLoops& loops,
+                 const ClockChoice& clock, const StopFlag& stop, Watchdog* watchdog,
+                 PairAttempt attempt)
+    : queues_(queues),
+      state_(queues.state()),
+      barrier_(*state_.barrier),
+      mine_(queues.plan()),
+      plan_(mine_.all),
+      case_(plan_.test_case),
+      rank_(mine_.rank),
+      result_(result),
+      loops_(loops),
+      clock_(clock),
+      stop_(stop),
+      watchdog_(watchdog),
+      attempt_(std::move(attempt)),
+      loss_ns_(case_.reliable() ? 0 : case_.loss_timeout_ns) {
+  state_.latency = samples_.get();
+  state_.operations = state_.lost = 0;
+}
+
 /// @param until  what the loop looked at
 void RankRun::check(const StopFlag& until) {
-  const LoopResult& end = node.relay().end;
+  const LoopResult& end = state_.end;
   switch (until.reason()) {
     case StopReason::interrupted:
       throw Interrupted("interrupted");
     case StopReason::deadline:
-      if (&until == &stop) throw MeasurementError(kOutOfPatience);
+      if (&until == &stop_) throw MeasurementError(kOutOfPatience);
       throw MeasurementError("the pair took longer than half of --patience");
     case StopReason::none:
     case StopReason::finish:
@@ -59,14 +80,14 @@ void RankRun::check(const StopFlag& until) {
       break;
   }
   if (end.why == LoopResult::Why::done) return;
-  throw MeasurementError(loop_result_text(end, node.qp_text(end.qp_num)));
+  throw MeasurementError(loop_result_text(end, queues_.qp_text(end.qp_num)));
 }
 
 /// Of a barrier that this rank has arrived at, when nothing of the graph can be relayed any more.
 void RankRun::await_barrier() {
-  while (!barrier.passed() && barrier.end.why == LoopResult::Why::done && !stop.requested())
-    loops.wait(barrier.cq);
-  node.relay().end = barrier.end;
+  while (!barrier_.passed() && barrier_.end.why == LoopResult::Why::done && !stop_.requested())
+    loops_.wait(barrier_.cq);
+  state_.end = barrier_.end;
   check();
 }
 
@@ -74,136 +95,133 @@ void RankRun::await_barrier() {
 /// that leaves them waiting.
 void RankRun::retire_barrier() {
   ibv_wc wc;
-  while (barrier.unretired != 0 && !stop.requested()) {
-    const int polled = ibv_poll_cq(barrier.cq, 1, &wc);
+  while (barrier_.unretired != 0 && !stop_.requested()) {
+    const int polled = ibv_poll_cq(barrier_.cq, 1, &wc);
     if (polled == 0) {
-      loops.wait(barrier.cq);
+      loops_.wait(barrier_.cq);
       continue;
     }
     if (!good(polled, wc)) {
-      node.relay().end = barrier.end = no_completion(polled, wc);
+      state_.end = barrier_.end = no_completion(polled, wc);
       break;
     }
-    --barrier.unretired;
+    --barrier_.unretired;
   }
   check();
 }
 
-void RankRun::run(RankResult& result) {
-  measure_barrier(result);
+void RankRun::run() {
+  measure_barrier();
   const std::uint64_t cpu_before = thread_cpu_ns();
-  switch (plan.traffic_mode()) {
+  switch (plan_.traffic_mode()) {
     case TrafficMode::round_trip:
-      measure_round_trips(result);
+      measure_round_trips();
       break;
     case TrafficMode::exchange:
     case TrafficMode::spread:
-      measure_exchanges(result);
+      measure_exchanges();
       break;
     case TrafficMode::stream:
     case TrafficMode::drawn:
-      if (plan.in_rounds())
-        measure_pair_streams(result);
+      if (plan_.in_rounds())
+        measure_pair_streams();
       else
-        measure_stream(result);
+        measure_stream();
       break;
     case TrafficMode::collective:
-      measure_collectives(result);
+      measure_collectives();
       break;
   }
-  result.cpu_ns = thread_cpu_ns() - cpu_before;
+  result_.cpu_ns = thread_cpu_ns() - cpu_before;
   retire_barrier();
-  const Relay& relay = node.relay();
-  result.operations = tally.operations;
-  result.lost = tally.lost;
-  result.wrs = node.sent() + relay.credits;
-  result.cqes = relay.cqes;
-  result.polls = relay.polls;
-  result.doorbells = relay.lists + relay.credits;
-  result.passed_on = node.passed_on();
-  result.checked_bytes = relay.checked_bytes;
-  if (relay.wrong_bytes > 0 && node.collective() != nullptr)
+  result_.operations = state_.operations;
+  result_.lost = state_.lost;
+  result_.wrs = queues_.sent() + state_.credits;
+  result_.cqes = state_.cqes;
+  result_.polls = state_.polls;
+  result_.doorbells = state_.lists + state_.credits;
+  result_.passed_on = queues_.passed_on();
+  result_.checked_bytes = state_.checked_bytes;
+  if (state_.wrong_bytes > 0 && queues_.collective() != nullptr)
     throw MeasurementError(fmt::format("{} bytes of the collectives' {} are not what they must be",
-                                       relay.wrong_bytes, relay.checked_bytes));
-  if (relay.wrong_bytes > 0)
+                                       state_.wrong_bytes, state_.checked_bytes));
+  if (state_.wrong_bytes > 0)
     throw MeasurementError(
         fmt::format("--verify: {} bytes of {} are not as they were sent; the first of them are of "
                     "a message from rank {}",
-                    relay.wrong_bytes, relay.checked_bytes, relay.wrong_from));
+                    state_.wrong_bytes, state_.checked_bytes, state_.wrong_from));
 }
 
-void RankRun::measure_barrier(RankResult& result) {
+void RankRun::measure_barrier() {
   begin_samples();
-  loops.time_barriers(node.work(), timed_barriers(test_case.ranks), clock, stop, tally);
+  loops_.time_barriers(state_, timed_barriers(case_.ranks), clock_, stop_);
   check();
-  result.samples.barrier = snapshot(*samples_);
+  result_.samples.barrier = snapshot(*samples_);
 }
 
 /// Late messages come back to their sender before it answers others again.
 void RankRun::pass_round_trip_barriers() {
   pass_barrier();
   if (loss_ns_ == 0) return;
-  node.deliver_round_trips(false);
+  queues_.deliver_round_trips(false);
   pass_barrier();
 }
 
 /// One round trip at a time. Ranks at the barrier answer and relay meanwhile; the initiator arrives
 /// there when it is done.
-void RankRun::measure_round_trips(RankResult& result) {
-  result.matrix_row_ns.resize(plan.graph.ranks());
-  node.deliver_round_trips(false);
+void RankRun::measure_round_trips() {
+  result_.matrix_row_ns.resize(plan_.graph.ranks());
+  queues_.deliver_round_trips(false);
   pass_barrier();
-  if (!mine.pair_turns.empty()) return measure_pairs(result);
-  for (const std::vector<Rank>& stops : plan.round_trips) {
-    if (stops.front() == rank) measure_round_trip(stops, stop, result);
+  if (!mine_.pair_turns.empty()) return measure_pairs();
+  for (const std::vector<Rank>& stops : plan_.round_trips) {
+    if (stops.front() == rank_) measure_round_trip(stops, stop_);
     pass_round_trip_barriers();
   }
 }
 
 /// All pairs of a round at once: one rank of each begins, then the other one. It ends for all ranks
 /// where one of them has raised the alarm: QPs of the graph are of no use any more.
-void RankRun::measure_pairs(RankResult& result) {
-  for (std::uint64_t half = pairs.half_round; half < 2 * mine.pair_turns.size(); ++half) {
-    const auto& [partner, first] = mine.pair_turns[half / 2];
+void RankRun::measure_pairs() {
+  for (std::uint64_t half = attempt_.half_round; half < 2 * mine_.pair_turns.size(); ++half) {
+    const auto& [partner, first] = mine_.pair_turns[half / 2];
     const bool begins = first == (half % 2 == 0);
-    if (partner != rank && begins && !pairs.lost.contains(partner)) measure_pair(partner, result);
-    meet_after_pair(partner, result);
-    result.half_rounds = half + 1;
-    if (barrier.alarmed()) return;
+    if (partner != rank_ && begins && !holds(attempt_.lost, rank_, partner)) measure_pair(partner);
+    meet_after_pair(partner);
+    result_.half_rounds = half + 1;
+    if (barrier_.alarmed()) return;
     deliver_late_round_trips();
   }
 }
 
-void RankRun::measure_pair(Rank partner, RankResult& result) {
-  const PairLimit limit(watchdog, pair_limit, stop);
+void RankRun::measure_pair(Rank partner) {
+  const PairLimit limit(watchdog_, stop_);
   try {
-    measure_round_trip({rank, partner, rank}, limit.late(), result);
-    if (result.matrix_row_ns[partner] == 0)
-      lose_pair(partner, "no message came back", false, result);
+    measure_round_trip({rank_, partner, rank_}, limit.late());
+    if (result_.matrix_row_ns[partner] == 0) lose_pair(partner, "no message came back", false);
   } catch (const MeasurementError& error) {
-    lose_pair(partner, error.what(), limit.late().requested(), result);
-    barrier.alarm = true;
+    lose_pair(partner, error.what(), limit.late().requested());
+    barrier_.alarm = true;
   }
 }
 
-void RankRun::lose_pair(Rank partner, const std::string& reason, bool waited, RankResult& result) {
-  result.lost_pairs.push_back({.with = partner, .reason = reason, .waited = waited});
+void RankRun::lose_pair(Rank partner, const std::string& reason, bool waited) {
+  result_.lost_pairs.push_back({.with = partner, .reason = reason, .waited = waited});
 }
 
 /// A pair that fails keeps no rank from the barrier. A rank that finds a QP of the graph unusable
 /// relays no more: no other pair of this round needs it.
-void RankRun::meet_after_pair(Rank partner, RankResult& result) {
-  Relay& relay = node.relay();
-  if (relay.end.why != LoopResult::Why::done) {
-    barrier.arrive();
+void RankRun::meet_after_pair(Rank partner) {
+  if (state_.end.why != LoopResult::Why::done) {
+    barrier_.arrive();
     await_barrier();
   } else {
-    loops.serve(node.work(), stop, tally);
-    if (stop.requested() || barrier.end.why != LoopResult::Why::done) check();
-    if (relay.end.why != LoopResult::Why::done) {
-      const std::string reason = loop_result_text(relay.end, node.qp_text(relay.end.qp_num));
-      if (partner != rank) lose_pair(partner, reason, false, result);
-      barrier.alarm = true;
+    loops_.serve(state_, stop_);
+    if (stop_.requested() || barrier_.end.why != LoopResult::Why::done) check();
+    if (state_.end.why != LoopResult::Why::done) {
+      const std::string reason = loop_result_text(state_.end, queues_.qp_text(state_.end.qp_num));
+      if (partner != rank_) lose_pair(partner, reason, false);
+      barrier_.alarm = true;
       await_barrier();
     }
   }
@@ -211,34 +229,33 @@ void RankRun::meet_after_pair(Rank partner, RankResult& result) {
 
 /// As measure_pairs(), but one rank of a pair streams to the other. All pairs of a round end their
 /// warm-up together.
-void RankRun::measure_pair_streams(RankResult& result) {
-  const Relay& relay = node.relay();
-  const bool written = test_case.rank_opcode == RankOpcode::write && test_case.verify;
+void RankRun::measure_pair_streams() {
+  const bool written = case_.rank_opcode == RankOpcode::write && case_.verify;
   std::vector<Rank> writers;
-  result.matrix_row_ns.resize(plan.graph.ranks());
-  if (test_case.rank_opcode == RankOpcode::send) result.matrix_column_ns.resize(plan.graph.ranks());
-  result.half_rounds = pairs.half_round;
-  std::uint64_t before = relay.arrived;  // nothing is under way to this rank
+  result_.matrix_row_ns.resize(plan_.graph.ranks());
+  if (case_.rank_opcode == RankOpcode::send) result_.matrix_column_ns.resize(plan_.graph.ranks());
+  result_.half_rounds = attempt_.half_round;
+  std::uint64_t before = state_.arrived;  // nothing is under way to this rank
   const auto meet = [&](Rank partner) {
-    before = relay.arrived;
-    meet_after_pair(partner, result);
-    return !barrier.alarmed();
+    before = state_.arrived;
+    meet_after_pair(partner);
+    return !barrier_.alarmed();
   };
   pass_barrier();
-  for (std::uint64_t half = pairs.half_round; half < 2 * mine.pair_turns.size(); ++half) {
-    const auto& [partner, first] = mine.pair_turns[half / 2];
-    const bool taken = partner != rank && !pairs.lost.contains(partner);
+  for (std::uint64_t half = attempt_.half_round; half < 2 * mine_.pair_turns.size(); ++half) {
+    const auto& [partner, first] = mine_.pair_turns[half / 2];
+    const bool taken = partner != rank_ && !holds(attempt_.lost, rank_, partner);
     const bool sends = first == (half % 2 == 0);
-    if (taken) stream_with(partner, sends, before, test_case.warmup, result);
+    if (taken) stream_with(partner, sends, before, case_.warmup);
     if (!meet(partner)) return;
-    if (taken && stream_with(partner, sends, before, test_case.iterations, result))
-      add_pair_stream(partner, sends, before, result);
+    if (taken && stream_with(partner, sends, before, case_.iterations))
+      add_pair_stream(partner, sends, before);
     const bool all_well = meet(partner);
-    result.half_rounds = half + 1;
+    result_.half_rounds = half + 1;
     if (!all_well) return;
     if (taken && !sends && written) writers.push_back(partner);
   }
-  if (written) node.check_places(writers);
+  if (written) queues_.check_places(writers);
 }
 
 /// So many messages from one rank of a pair to the other.
@@ -246,197 +263,191 @@ void RankRun::measure_pair_streams(RankResult& result) {
 /// @param before  messages that had come here before any of these was sent
 /// @return        false: the pair is lost, and the next barrier raises the alarm
 bool RankRun::stream_with(const Rank& partner, bool sends, std::uint64_t before,
-                          std::uint64_t messages, RankResult& result) {
-  RankWork& work = node.work();
-  work.partners = &partner;
-  work.partner_count = sends ? 1 : 0;
+                          std::uint64_t messages) {
+  state_.partners = &partner;
+  state_.partner_count = sends ? 1 : 0;
   // What is written or read is counted by the rank that wrote or read it.
-  const bool awaits = !sends && test_case.rank_opcode == RankOpcode::send;
-  work.expected = awaits ? before + messages : 0;
-  const PairLimit limit(watchdog, pair_limit, stop);
+  const bool awaits = !sends && case_.rank_opcode == RankOpcode::send;
+  state_.expected = awaits ? before + messages : 0;
+  const PairLimit limit(watchdog_, stop_);
   try {
-    const std::uint64_t operations = tally.operations;
-    loops.stream(work, messages, loss_ns_, clock, limit.late(), tally);
-    tally.operations = operations;  // add_pair_stream() counts
+    const std::uint64_t operations = state_.operations;
+    loops_.stream(state_, messages, loss_ns_, clock_, limit.late());
+    state_.operations = operations;  // add_pair_stream() counts
     check(limit.late());
     return true;
   } catch (const MeasurementError& error) {
-    lose_pair(partner, error.what(), limit.late().requested(), result);
-    barrier.alarm = true;
+    lose_pair(partner, error.what(), limit.late().requested());
+    barrier_.alarm = true;
     return false;
   }
 }
 
 /// What this rank knows of the stream that has just ended.
-void RankRun::add_pair_stream(Rank partner, bool sends, std::uint64_t before, RankResult& result) {
-  const bool arrives = test_case.rank_opcode == RankOpcode::send;
+void RankRun::add_pair_stream(Rank partner, bool sends, std::uint64_t before) {
+  const bool arrives = case_.rank_opcode == RankOpcode::send;
   if (sends) {
-    result.sent += test_case.iterations;
-    result.sending_ns += tally.sending_ns;
-    result.matrix_row_ns[partner] =
-        static_cast<double>(tally.sending_ns) / static_cast<double>(test_case.iterations);
-    if (test_case.rank_opcode == RankOpcode::read && test_case.verify) node.check_places({});
+    result_.sent += case_.iterations;
+    result_.sending_ns += state_.sending_ns;
+    result_.matrix_row_ns[partner] =
+        static_cast<double>(state_.sending_ns) / static_cast<double>(case_.iterations);
+    if (case_.rank_opcode == RankOpcode::read && case_.verify) queues_.check_places({});
   }
   if (sends == arrives) return;  // the other one counts
-  const std::uint64_t arrived = arrives
-                                    ? std::min(node.relay().arrived - before, test_case.iterations)
-                                    : test_case.iterations;
-  if (arrived == 0) return lose_pair(partner, "no message came", false, result);
-  tally.operations += arrived;
-  result.arrived += arrived;
+  const std::uint64_t arrived =
+      arrives ? std::min(state_.arrived - before, case_.iterations) : case_.iterations;
+  if (arrived == 0) return lose_pair(partner, "no message came", false);
+  state_.operations += arrived;
+  result_.arrived += arrived;
   if (arrives)
-    result.matrix_column_ns[partner] =
-        static_cast<double>(tally.elapsed_ns) / static_cast<double>(arrived);
+    result_.matrix_column_ns[partner] =
+        static_cast<double>(state_.elapsed_ns) / static_cast<double>(arrived);
 }
 
 void RankRun::deliver_late_round_trips() {
   if (loss_ns_ == 0) return;
-  node.deliver_round_trips(false);
+  queues_.deliver_round_trips(false);
   pass_barrier();
 }
 
 /// The samples of round trips that begin here.
 HistogramData RankRun::time_round_trip(const std::vector<Rank>& stops, const StopFlag& until) {
-  node.begin_round_trip_to(stops[1]);
-  node.deliver_round_trips(true);
-  const std::uint64_t lost_before = tally.lost, operations_before = tally.operations;
-  loops.round_trip(node.work(), test_case.warmup, loss_ns_, clock, until, tally);
+  queues_.begin_round_trip_to(stops[1]);
+  queues_.deliver_round_trips(true);
+  const std::uint64_t lost_before = state_.lost, operations_before = state_.operations;
+  loops_.round_trip(state_, case_.warmup, loss_ns_, clock_, until);
   check(until);
-  tally.lost = lost_before;
-  tally.operations = operations_before;
+  state_.lost = lost_before;
+  state_.operations = operations_before;
   begin_samples();
-  loops.round_trip(node.work(), test_case.iterations, loss_ns_, clock, until, tally);
+  loops_.round_trip(state_, case_.iterations, loss_ns_, clock_, until);
   check(until);
-  if (loss_ns_ == 0) node.deliver_round_trips(false);
+  if (loss_ns_ == 0) queues_.deliver_round_trips(false);
   return snapshot(*samples_);
 }
 
-void RankRun::measure_round_trip(const std::vector<Rank>& stops, const StopFlag& until,
-                                 RankResult& result) {
+void RankRun::measure_round_trip(const std::vector<Rank>& stops, const StopFlag& until) {
   const HistogramData samples = time_round_trip(stops, until);
   const bool pair = stops.size() == 3;
-  std::uint64_t hops = mine.hops[stops[1]];
+  std::uint64_t hops = mine_.hops[stops[1]];
   if (!pair) {
     hops = 0;
     for (std::size_t i = 1; i < stops.size(); ++i)
-      hops += tree_from(plan.graph, stops[i - 1]).hops[stops[i]];
+      hops += tree_from(plan_.graph, stops[i - 1]).hops[stops[i]];
   }
   if (pair && samples.count > 0)
-    result.matrix_row_ns[stops[1]] = static_cast<double>(percentile(samples, 50)) / 2;
-  merge(result.samples.by_hops[hops], samples);
+    result_.matrix_row_ns[stops[1]] = static_cast<double>(percentile(samples, 50)) / 2;
+  merge(result_.samples.by_hops[hops], samples);
 }
 
 std::vector<double> RankRun::run_again(const std::vector<RoundTripStops>& trips) {
   std::vector<double> medians_ns;
-  std::vector<std::uint32_t> next(plan.graph.ranks());
-  node.deliver_round_trips(false);
+  std::vector<std::uint32_t> next(plan_.graph.ranks());
+  queues_.deliver_round_trips(false);
   for (const RoundTripStops& stops : trips) {
     for (std::size_t i = 1; i + 1 < stops.size(); ++i)
-      if (stops[i] == rank) next[stops[i - 1]] = stops[i + 1];
-    node.reply_to(next);
+      if (stops[i] == rank_) next[stops[i - 1]] = stops[i + 1];
+    queues_.reply_to(next);
     pass_barrier();
     HistogramData samples;
-    if (stops.front() == rank) samples = time_round_trip(stops, stop);
+    if (stops.front() == rank_) samples = time_round_trip(stops, stop_);
     medians_ns.push_back(samples.count == 0 ? 0 : static_cast<double>(percentile(samples, 50)));
     pass_barrier();
   }
   retire_barrier();
-  node.reply_to(mine.reply_to);
+  queues_.reply_to(mine_.reply_to);
   return medians_ns;
 }
 
 std::uint64_t RankRun::messages_of_exchange() const {
   std::uint64_t messages = 0;
-  for (const Round& round : mine.rounds) messages += round.to.size();
+  for (const Round& round : mine_.rounds) messages += round.to.size();
   return messages;
 }
 
-void RankRun::measure_exchanges(RankResult& result) {
+void RankRun::measure_exchanges() {
   pass_barrier();
-  loops.exchange(node.work(), test_case.warmup, loss_ns_, clock, stop, tally);
+  loops_.exchange(state_, case_.warmup, loss_ns_, clock_, stop_);
   check();
   pass_barrier();
   begin_samples();
-  tally.operations = tally.lost = 0;
-  loops.exchange(node.work(), test_case.iterations, loss_ns_, clock, stop, tally);
+  state_.operations = state_.lost = 0;
+  loops_.exchange(state_, case_.iterations, loss_ns_, clock_, stop_);
   check();
-  result.elapsed_ns = tally.elapsed_ns;
-  result.sending_ns = tally.sending_ns;
-  result.samples.exchanges = snapshot(*samples_);
-  result.sent = test_case.iterations * messages_of_exchange();
+  result_.elapsed_ns = state_.elapsed_ns;
+  result_.sending_ns = state_.sending_ns;
+  result_.samples.exchanges = snapshot(*samples_);
+  result_.sent = case_.iterations * messages_of_exchange();
   std::uint64_t expected = 0;
-  for (const Round& round : mine.rounds) expected += round.from.size();
-  result.arrived = test_case.iterations * expected - tally.lost;
+  for (const Round& round : mine_.rounds) expected += round.from.size();
+  result_.arrived = case_.iterations * expected - state_.lost;
   pass_barrier();
-  const std::uint64_t all = (test_case.warmup + test_case.iterations) * expected;
-  if (loss_ns_ == 0 && node.relay().arrived != all)
+  const std::uint64_t all = (case_.warmup + case_.iterations) * expected;
+  if (loss_ns_ == 0 && state_.arrived != all)
     throw MeasurementError(
-        fmt::format("{} messages arrived, and {} were sent here", node.relay().arrived, all));
+        fmt::format("{} messages arrived, and {} were sent here", state_.arrived, all));
 }
 
-void RankRun::measure_stream(RankResult& result) {
-  RankWork& work = node.work();
-  const Relay& relay = node.relay();
+void RankRun::measure_stream() {
   // What is written or read is counted by the rank that wrote or read it.
-  const bool arrives = test_case.rank_opcode == RankOpcode::send;
+  const bool arrives = case_.rank_opcode == RankOpcode::send;
   const auto expected = [this, arrives](std::uint64_t messages) {
-    return arrives ? expected_messages(plan, test_case, rank, messages) : 0;
+    return arrives ? expected_messages(plan_, rank_, messages) : 0;
   };
   pass_barrier();
-  work.expected = expected(test_case.warmup);
-  loops.stream(work, test_case.warmup, loss_ns_, clock, stop, tally);
+  state_.expected = expected(case_.warmup);
+  loops_.stream(state_, case_.warmup, loss_ns_, clock_, stop_);
   check();
   // What has been lost by now is not waited for again.
   const std::uint64_t lost_before =
-      relay.arrived < work.expected ? work.expected - relay.arrived : 0;
+      state_.arrived < state_.expected ? state_.expected - state_.arrived : 0;
   pass_barrier();
-  work.expected = expected(test_case.warmup) + expected(test_case.iterations) - lost_before;
-  loops.stream(work, test_case.iterations, loss_ns_, clock, stop, tally);
+  state_.expected = expected(case_.warmup) + expected(case_.iterations) - lost_before;
+  loops_.stream(state_, case_.iterations, loss_ns_, clock_, stop_);
   check();
-  result.elapsed_ns = tally.elapsed_ns;
-  result.sending_ns = tally.sending_ns;
-  result.sent = tally.operations;
-  const std::uint64_t missing = relay.arrived < work.expected ? work.expected - relay.arrived : 0;
-  result.arrived =
-      expected(test_case.iterations) - std::min(expected(test_case.iterations), missing);
-  if (!arrives) result.arrived = tally.operations;
+  result_.elapsed_ns = state_.elapsed_ns;
+  result_.sending_ns = state_.sending_ns;
+  result_.sent = state_.operations;
+  const std::uint64_t missing =
+      state_.arrived < state_.expected ? state_.expected - state_.arrived : 0;
+  result_.arrived = expected(case_.iterations) - std::min(expected(case_.iterations), missing);
+  if (!arrives) result_.arrived = state_.operations;
   pass_barrier();
-  if (!arrives && test_case.verify) node.check_places(senders_of(plan, test_case, rank));
-  if (loss_ns_ == 0 && relay.arrived != work.expected)
+  if (!arrives && case_.verify) queues_.check_places(senders_of(plan_, rank_));
+  if (loss_ns_ == 0 && state_.arrived != state_.expected)
     throw MeasurementError(
-        fmt::format("{} messages arrived, and {} were sent here", relay.arrived, work.expected));
+        fmt::format("{} messages arrived, and {} were sent here", state_.arrived, state_.expected));
 }
 
 /// Every rank fills its memory before it comes to the barrier of the next collective; and no rank
 /// sends before all have come.
 void RankRun::run_collectives(std::uint64_t count, bool checked) {
-  RankCollective& collective = *node.collective();
+  RankCollective& collective = *queues_.collective();
   for (std::uint64_t done = 0; done < count;) {
     const std::uint64_t now = checked ? 1 : count;
     if (checked) collective.fill();
-    loops.collective(node.work(), now, clock, stop, tally);
+    loops_.collective(state_, now, clock_, stop_);
     check();
     done += now;
-    if (checked)
-      count_checked(node.relay(), collective.wrong_bytes(), collective.result_bytes(), rank);
+    if (checked) count_checked(state_, collective.wrong_bytes(), collective.result_bytes(), rank_);
   }
 }
 
-void RankRun::measure_collectives(RankResult& result) {
-  RankCollective& collective = *node.collective();
+void RankRun::measure_collectives() {
+  RankCollective& collective = *queues_.collective();
   // The first one's result is compared whatever was asked for: a time of anything else is none.
-  collective.time_next(1 + test_case.warmup);
+  collective.time_next(1 + case_.warmup);
   run_collectives(1, true);
-  run_collectives(test_case.warmup, false);
+  run_collectives(case_.warmup, false);
   pass_barrier();
-  collective.time_next(test_case.iterations);
-  tally.operations = 0;
-  run_collectives(test_case.iterations, test_case.verify != 0);
-  result.samples.collective_ns = collective.take_samples();
-  for (const std::uint64_t ns : result.samples.collective_ns) result.elapsed_ns += ns;
-  result.collective_mean_ns =
-      static_cast<double>(result.elapsed_ns) /
-      static_cast<double>(std::max<std::size_t>(result.samples.collective_ns.size(), 1));
+  collective.time_next(case_.iterations);
+  state_.operations = 0;
+  run_collectives(case_.iterations, case_.verify != 0);
+  result_.samples.collective_ns = collective.take_samples();
+  for (const std::uint64_t ns : result_.samples.collective_ns) result_.elapsed_ns += ns;
+  result_.collective_mean_ns =
+      static_cast<double>(result_.elapsed_ns) /
+      static_cast<double>(std::max<std::size_t>(result_.samples.collective_ns.size(), 1));
   pass_barrier();
 }
 

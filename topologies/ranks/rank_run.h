@@ -3,16 +3,15 @@
 // arrives at the barrier.
 #pragma once
 
-#include <chrono>
 #include <memory>
-#include <set>
+#include <string>
 #include <vector>
 
 #include "core/base/stop.h"
 #include "core/instrument/clock.h"
 #include "topologies/ranks/loop/loop_table.h"
-#include "topologies/ranks/node_work.h"
-#include "topologies/ranks/rank_plan.h"
+#include "topologies/ranks/lost_pairs.h"
+#include "topologies/ranks/rank_queues.h"
 #include "topologies/ranks/rank_result.h"
 #include "topologies/stragglers/elimination.h"
 
@@ -20,83 +19,68 @@ namespace rdmameter {
 
 class Watchdog;
 
-/// Why a loop of a rank ended that others have kept waiting.
-inline constexpr const char* kOutOfPatience = "nothing has moved for too long (--patience)";
-
-/// The pairs of a traffic in rounds that are left after others have failed.
-struct PairsLeft {
-  std::uint64_t half_round =
-      0;                     ///< to begin with; of each pair first one rank begins, then the other
-  std::set<Rank> lost = {};  ///< partners that are not measured any more
-};
-
-/// The objects that a repetition uses. Borrowed.
-struct RankRunParts {
-  NodeWork& node;
-  Barrier& barrier;
-  const TestCase& test_case;
-  const TopologyPlan& plan;
-  const RankPlan& mine;
-  const Rank rank;
-  const RankLoops& loops;
-  const ClockChoice& clock;
-  const StopFlag& stop;
-  RankTally& tally;
-  Watchdog* watchdog = nullptr;  ///< null: no pair has a limit
-  std::chrono::milliseconds pair_limit = {};
-  PairsLeft pairs = {};
-};
-
-class RankRun : RankRunParts {
+class RankRun {
  public:
-  explicit RankRun(const RankRunParts& parts)
-      : RankRunParts(parts), loss_ns_(test_case.reliable() ? 0 : test_case.loss_timeout_ns) {
-    node.work().barrier = &barrier;
-    tally.latency = samples_.get();
-  }
+  /// All is borrowed but the attempt, whose pairs alone are measured.
+  /// @param queues    their state has a barrier
+  /// @param result    what is measured is added to it
+  /// @param watchdog  null: no pair has a limit
+  RankRun(RankQueues& queues, RankResult& result, const RankLoops& loops, const ClockChoice& clock,
+          const StopFlag& stop, Watchdog* watchdog = nullptr, PairAttempt attempt = {});
 
   /// The first barrier: when it returns, every rank is there.
   /// @throws MeasurementError, Interrupted  also run()
   void begin() { pass_barrier(); }
-  void run(RankResult& result);
+  void run();
 
   /// After run(), on RC: round trips, each while the network is otherwise quiet.
   /// @return  by round trip the median where it began here [ns]; else 0
   std::vector<double> run_again(const std::vector<RoundTripStops>& trips);
 
  private:
-  void check() { check(stop); }
+  void check() { check(stop_); }
   void check(const StopFlag& until);
   void pass_barrier() {
-    loops.serve(node.work(), stop, tally);
+    loops_.serve(state_, stop_);
     check();
   }
   void await_barrier();
   void retire_barrier();
-  void measure_barrier(RankResult& result);
-  void measure_round_trips(RankResult& result);
-  void measure_pairs(RankResult& result);
-  void measure_pair(Rank partner, RankResult& result);
-  void measure_pair_streams(RankResult& result);
-  bool stream_with(const Rank& partner, bool sends, std::uint64_t before, std::uint64_t messages,
-                   RankResult& result);
-  void add_pair_stream(Rank partner, bool sends, std::uint64_t before, RankResult& result);
-  void meet_after_pair(Rank partner, RankResult& result);
+  void measure_barrier();
+  void measure_round_trips();
+  void measure_pairs();
+  void measure_pair(Rank partner);
+  void measure_pair_streams();
+  bool stream_with(const Rank& partner, bool sends, std::uint64_t before, std::uint64_t messages);
+  void add_pair_stream(Rank partner, bool sends, std::uint64_t before);
+  void meet_after_pair(Rank partner);
   void deliver_late_round_trips();
-  void lose_pair(Rank partner, const std::string& reason, bool waited, RankResult& result);
-  void measure_round_trip(const std::vector<Rank>& stops, const StopFlag& until,
-                          RankResult& result);
+  void lose_pair(Rank partner, const std::string& reason, bool waited);
+  void measure_round_trip(const std::vector<Rank>& stops, const StopFlag& until);
   HistogramData time_round_trip(const std::vector<Rank>& stops, const StopFlag& until);
   void pass_round_trip_barriers();
-  void measure_exchanges(RankResult& result);
-  void measure_stream(RankResult& result);
-  void measure_collectives(RankResult& result);
+  void measure_exchanges();
+  void measure_stream();
+  void measure_collectives();
   void run_collectives(std::uint64_t count, bool checked);
   std::uint64_t messages_of_exchange() const;
 
   /// Forgets those before, of a warm-up. Its memory, 256 KiB, is used again.
   void begin_samples() { std::construct_at(samples_.get()); }
 
+  RankQueues& queues_;
+  RankState& state_;
+  Barrier& barrier_;
+  const RankPlan& mine_;
+  const TopologyPlan& plan_;
+  const TestCase& case_;
+  const Rank rank_;
+  RankResult& result_;
+  const RankLoops& loops_;
+  const ClockChoice& clock_;
+  const StopFlag& stop_;
+  Watchdog* const watchdog_;
+  const PairAttempt attempt_;
   const std::uint64_t loss_ns_;
   const std::unique_ptr<Histogram> samples_ = std::make_unique<Histogram>();
 };

@@ -9,7 +9,9 @@ namespace rdmameter {
 
 Watchdog::Watchdog(const std::atomic<std::uint64_t>& progress, std::chrono::milliseconds patience,
                    const InterruptSource& interrupt, StopFlag& stop)
-    : stop_(stop), thread_(start_thread([this, &progress, patience, &interrupt] {
+    : patience_(patience),
+      stop_(stop),
+      thread_(start_thread([this, &progress, patience, &interrupt] {
         std::uint64_t seen = progress.load(std::memory_order_relaxed);
         Deadline deadline = Deadline::in(patience);
         for (;;) {
@@ -35,11 +37,11 @@ Watchdog::Watchdog(const std::atomic<std::uint64_t>& progress, std::chrono::mill
         }
       })) {}
 
-void Watchdog::limit(StopFlag& part, std::chrono::milliseconds time) {
+void Watchdog::limit(StopFlag& part) {
   const std::lock_guard locked(mutex_);
   if (stop_.requested()) return part.request(stop_.reason());
   part_ = &part;
-  part_ends_ = Deadline::in(time);
+  part_ends_ = Deadline::in(patience_ / 2);
 }
 
 void Watchdog::lift_limit() {

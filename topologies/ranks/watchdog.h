@@ -21,8 +21,8 @@ class Watchdog {
   ~Watchdog();
   Watchdog(Watchdog&&) = delete;
 
-  /// Requests `part` as well from now on: by an interrupt, and after `time`.
-  void limit(StopFlag& part, std::chrono::milliseconds time);
+  /// Requests `part` as well from now on: by an interrupt, and after half of the patience.
+  void limit(StopFlag& part);
   /// Ends that; the flag may go.
   void lift_limit();
 
@@ -30,6 +30,7 @@ class Watchdog {
   void look_at_limit();
   void request(StopReason reason);
 
+  const std::chrono::milliseconds patience_;
   StopFlag& stop_;
   std::mutex mutex_;  ///< of the two that follow
   StopFlag* part_ = nullptr;

@@ -15,7 +15,7 @@
 #include "core/base/error_text.h"
 #include "topologies/ranks/barrier_qps.h"
 #include "topologies/ranks/loop/loop_table_instance.h"
-#include "topologies/ranks/node_work.h"
+#include "topologies/ranks/rank_queues.h"
 #include "topologies/ranks/rank_run.h"
 #include "topologies/simulator/sim_fabric.h"
 
@@ -57,7 +57,9 @@ class SparseMemory {
 class SimBarrier {
  public:
   SimBarrier(SimFabric& fabric, Rank rank, Rank ranks)
-      : partners_(barrier_partners(rank, ranks)), received_(std::bit_width(ranks - 1)) {
+      : meetings_(barrier_meetings(rank, ranks, {})),
+        partners_(barrier_partners(meetings_)),
+        received_(meetings_.size()) {
     barrier_.cq = fabric.make_cq();
     for (std::size_t i = 0; i < partners_.size(); ++i)
       qps_.push_back(fabric.make_qp(rank, barrier_.cq));
@@ -68,30 +70,23 @@ class SimBarrier {
 
   Barrier& barrier() { return barrier_; }
   std::size_t qp_count() const { return qps_.size(); }
-  ibv_qp* qp_to(Rank partner) const { return qps_[place_of(partners_, partner)]; }
 
-  /// @param others  by rank
-  void connect(Rank rank, const std::function<SimBarrier&(Rank)>& other, Rank ranks) {
+  /// @param other  by rank
+  void connect(Rank rank, const std::function<SimBarrier&(Rank)>& other) {
     for (const Rank partner : partners_)
       SimFabric::connect(qp_to(partner), other(partner).qp_to(rank));
-    steps_.resize(received_.size());
-    for (std::uint32_t k = 0; k < steps_.size(); ++k) {
-      const Rank ahead = (rank + (Rank{1} << k)) % ranks;
-      BarrierStep& step = steps_[k];
-      step.qp = qp_to(ahead);
-      step.received = &received_[k];
-      step.wr = {};
-      step.wr.sg_list = &sge_;
-      step.wr.num_sge = 1;
-      step.wr.opcode = IBV_WR_RDMA_WRITE;
-      step.wr.send_flags = IBV_SEND_SIGNALED;
-      step.wr.wr.rdma.remote_addr = reinterpret_cast<std::uint64_t>(&other(ahead).received_[k]);
-    }
+    for (const auto& [ahead, behind, word] : meetings_)
+      steps_.push_back(barrier_step(qp_to(ahead), sge_, &received_[steps_.size()],
+                                    reinterpret_cast<std::uint64_t>(&other(ahead).received_[word]),
+                                    0, 0));
     barrier_.steps = steps_.data();
     barrier_.count = static_cast<std::uint32_t>(steps_.size());
   }
 
  private:
+  ibv_qp* qp_to(Rank partner) const { return qps_[place_of(partners_, partner)]; }
+
+  const std::vector<BarrierMeeting> meetings_;
   const std::vector<Rank> partners_;
   std::vector<ibv_qp*> qps_;
   std::vector<std::uint64_t> received_;
@@ -101,62 +96,52 @@ class SimBarrier {
   Barrier barrier_;
 };
 
-/// What Node makes on a device, on simulated QPs.
-class SimRank {
+/// A rank whose queues are on the fabric.
+class SimRank : public RankQueues {
  public:
-  SimRank(SimFabric& fabric, const TestCase& test_case, const TopologyPlan& plan,
-          const CommonPlan& common, Rank rank, const StopFlag& stop)
-      : rank_(rank),
-        case_(test_case),
-        plan_(plan),
-        mine_(plan_rank(plan, common, test_case, rank)),
-        layout_(test_case, plan, mine_, rank, kPayloadSeed, kAnyDepth),
-        memory_(layout_.memory_size()),
-        barrier_(fabric, rank, plan.graph.ranks()),
+  /// @param plan  borrowed
+  SimRank(SimFabric& fabric, const RankPlan& plan, const StopFlag& stop)
+      : RankQueues(plan, kPayloadSeed, kAnyDepth),
+        memory_(memory_size()),
+        barrier_(fabric, rank_, plan_.graph.ranks()),
         stop_(stop) {
-    const RankMemory memory{.host = memory_.begin(), .address = address()};
-    NodeParts parts{.messages = memory, .words = memory};
-    for (std::uint64_t i = 0; i < layout_.cq_count(); ++i) parts.cqs.push_back(fabric.make_cq());
-    for (std::uint64_t i = 0; i < layout_.qp_count(); ++i)
-      parts.qps.push_back(fabric.make_qp(rank, parts.cqs[parts.cqs.size() == 1 ? 0 : i]));
-    fill_message(reinterpret_cast<std::uint8_t*>(memory_.begin()), layout_.pattern(), rank);
-    parts.where = "a simulated device";
-    work_ = std::make_unique<NodeWork>(layout_, std::move(parts));
+    messages_ = words_ = {.host = memory_.begin(), .address = address()};
+    where_ = "a simulated device";
+    for (std::uint64_t i = 0; i < cq_count(); ++i) cqs_.push_back(fabric.make_cq());
+    for (std::uint64_t i = 0; i < qp_count(); ++i)
+      qps_.push_back(fabric.make_qp(rank_, cqs_[cqs_.size() == 1 ? 0 : i]));
+    fill_message(reinterpret_cast<std::uint8_t*>(memory_.begin()), pattern_, rank_);
+    build();
+    state().barrier = &barrier_.barrier();
   }
-  SimRank(SimRank&&) = delete;
-
-  SimBarrier& barrier() { return barrier_; }
 
   /// Of each edge the rank with the lower number connects both ends' QPs.
   void connect(const std::function<SimRank&(Rank)>& other) {
     const std::uint64_t per_edge = edge_qps(case_).all;
-    for (std::uint64_t i = 0; i < layout_.link_count(); ++i) {
-      Link& link = work_->links()[i];
+    for (std::uint64_t i = 0; i < link_count_; ++i) {
+      const Link& link = links()[i];
       SimRank& peer = other(link.peer);
-      work_->connect_link(i, peer.address() + peer.layout_.credited_at(), 0, 0);
-      const std::uint64_t theirs =
-          place_of(plan_.graph.neighbours[link.peer], rank_) * per_edge + i % per_edge;
-      if (rank_ < link.peer) SimFabric::connect(link.qp, peer.work_->links()[theirs].qp);
+      connect_link(i, peer.address() + peer.areas().credited, 0, 0);
+      const std::uint64_t theirs = place_of(peer.neighbours_, rank_) * per_edge + i % per_edge;
+      if (rank_ < link.peer) SimFabric::connect(link.qp, peer.qps_[theirs]);
     }
-    barrier_.connect(
-        rank_, [&](Rank rank) -> SimBarrier& { return other(rank).barrier_; }, plan_.graph.ranks());
+    barrier_.connect(rank_, [&](Rank rank) -> SimBarrier& { return other(rank).barrier_; });
   }
 
   /// In its fiber. What fails stands in the result.
   void run() noexcept {
     try {
-      RankRun run({*work_, barrier_.barrier(), case_, plan_, mine_, rank_, VirtualLoops::kLoops,
-                   clock_, stop_, tally_});
+      RankRun run(*this, result_, VirtualLoops::kLoops, clock_, stop_);
       run.begin();
-      run.run(result_);
+      run.run();
     } catch (const std::exception& error) {
       result_.failure = error_text(error);
     }
     result_.cpu_ns = 0;
-    result_.qps = layout_.qp_count();
+    result_.qps = qp_count();
     result_.barrier_qps = barrier_.qp_count();
-    result_.connection_bytes = layout_.connection_bytes();
-    result_.relay_bytes = layout_.relay_bytes();
+    result_.connection_bytes = connection_bytes();
+    result_.relay_bytes = relay_bytes();
   }
 
   RankResult take_result() { return std::move(result_); }
@@ -164,17 +149,10 @@ class SimRank {
  private:
   std::uint64_t address() const { return reinterpret_cast<std::uint64_t>(memory_.begin()); }
 
-  const Rank rank_;
-  const TestCase& case_;
-  const TopologyPlan& plan_;
-  const RankPlan mine_;
-  const NodeLayout layout_;
   const SparseMemory memory_;
   SimBarrier barrier_;
-  std::unique_ptr<NodeWork> work_;
   const ClockChoice clock_;
   const StopFlag& stop_;
-  RankTally tally_;
   RankResult result_;
 };
 
@@ -199,15 +177,16 @@ std::uint64_t flow_count(const TopologyPlan& plan) {
 }
 
 /// Over one edge each: of the traffic and of barriers, without credits.
-std::uint64_t messages_of(const TestCase& test_case, const TopologyPlan& plan,
-                          const CommonPlan& common) {
+std::uint64_t messages_of(const TopologyPlan& plan) {
   constexpr std::uint64_t kOtherBarriers = 24;
-  const std::uint64_t ranks = plan.graph.ranks(), each = test_case.iterations + test_case.warmup;
+  const std::uint64_t ranks = plan.graph.ranks(),
+                      each = plan.test_case.iterations + plan.test_case.warmup;
+  const std::vector<PairRound> rounds = rounds_of_pairs(plan);
   std::uint64_t barriers = kOtherBarriers, messages = 0;
   switch (plan.traffic_mode()) {
     case TrafficMode::round_trip:
-      barriers += plan.in_rounds() ? 2 * common.rounds.size() : plan.round_trips.size();
-      for (const PairRound& round : common.rounds) messages += 4 * round.size() * each;
+      barriers += plan.in_rounds() ? 2 * rounds.size() : plan.round_trips.size();
+      for (const PairRound& round : rounds) messages += 4 * round.size() * each;
       for (const auto& stops : plan.round_trips) messages += (stops.size() - 1) * each;
       break;
     case TrafficMode::exchange:
@@ -216,8 +195,8 @@ std::uint64_t messages_of(const TestCase& test_case, const TopologyPlan& plan,
       break;
     case TrafficMode::stream:
     case TrafficMode::drawn:
-      barriers += 4 * common.rounds.size();
-      for (const PairRound& round : common.rounds) messages += 2 * round.size() * each;
+      barriers += 4 * rounds.size();
+      for (const PairRound& round : rounds) messages += 2 * round.size() * each;
       if (!plan.in_rounds()) messages = ranks * each;
       break;
     case TrafficMode::collective:
@@ -239,15 +218,13 @@ Outcome simulate(const TestCase& test_case, const SimNetwork& network, const Sto
   const auto ranks = static_cast<Rank>(test_case.ranks);
   const TopologyPlan plan = plan_topology(test_case);
   SimFabric fabric(network, ranks, test_case.verify != 0);
+  std::deque<RankPlan> plans;
   std::deque<SimRank> all;
-  {
-    const CommonPlan common = common_plan(plan, test_case);
-    if (begun) begun(messages_of(test_case, plan, common));
-    for (Rank rank = 0; rank < ranks; ++rank) {
-      require_wanted(stop);
-      all.emplace_back(fabric, test_case, plan, common, rank, stop);
-    }
-  }
+  if (begun) begun(messages_of(plan));
+  plan_ranks(plan, [&](RankPlan rank_plan) {
+    require_wanted(stop);
+    all.emplace_back(fabric, plans.emplace_back(std::move(rank_plan)), stop);
+  });
   const auto by_number = [&all](Rank rank) -> SimRank& { return all[rank]; };
   for (SimRank& one : all) {
     require_wanted(stop);
@@ -261,7 +238,7 @@ Outcome simulate(const TestCase& test_case, const SimNetwork& network, const Sto
   for (Rank rank = 0; rank < ranks; ++rank)
     if (!results[rank].failure.empty())
       throw MeasurementError("rank " + std::to_string(rank) + ": " + results[rank].failure);
-  Outcome outcome = merge_results(test_case, plan, results);
+  Outcome outcome = merge_results(plan, results);
   outcome.extra.erase("placement");
   return outcome;
 }

@@ -79,9 +79,9 @@ inline void put_words(const Arrival& arrival, const std::uint8_t* bytes) noexcep
 }
 
 /// A Deliver. Messages of one rank come in the order of its steps.
-inline bool take_part(Relay& relay, MessageBuffer& buffer, std::uint32_t arrived) noexcept {
-  CollectiveWork& work = *relay.collective;
-  ++relay.arrived;
+inline bool take_part(RankState& state, MessageBuffer& buffer, std::uint32_t arrived) noexcept {
+  CollectiveWork& work = *state.collective;
+  ++state.arrived;
   Arrival& arrival = **work.queues[source_of(arrived)].next++;
   if (&arrival == work.awaited) [[likely]] {
     put_words(arrival, buffer.data);
@@ -93,13 +93,14 @@ inline bool take_part(Relay& relay, MessageBuffer& buffer, std::uint32_t arrived
   return false;
 }
 
-/// Waits for a step's message, and puts it. @return false: it is over (relay.end says why)
+/// Waits for a step's message, and puts it. @return false: it is over (state.end says why)
 template <class P>
-bool receive_step(Relay& relay, CollectiveWork& work, const StepWork& step, const StopFlag& stop,
-                  RankTally& tally) noexcept {
+[[gnu::always_inline]] inline bool receive_step(RankState& state, CollectiveWork& work,
+                                                const StepWork& step,
+                                                const StopFlag& stop) noexcept {
   for (;; ++work.left) {
     while (work.left < step.left_before && work.hops[work.left]->busy)
-      if (!look<P>(relay, stop, tally)) [[unlikely]]
+      if (!look<P>(state, stop)) [[unlikely]]
         return false;
     if (work.left >= step.left_before) break;
   }
@@ -111,7 +112,7 @@ bool receive_step(Relay& relay, CollectiveWork& work, const StepWork& step, cons
   }
   work.awaited = &arrival;
   while (work.awaited != nullptr)
-    if (!look<P>(relay, stop, tally)) [[unlikely]]
+    if (!look<P>(state, stop)) [[unlikely]]
       return false;
   return true;
 }
@@ -119,10 +120,9 @@ bool receive_step(Relay& relay, CollectiveWork& work, const StepWork& step, cons
 /// `count` collectives, each after a barrier; a sample is one at this rank, from when it has passed
 /// the barrier until it has its result and all that it sent has left.
 template <class P>
-void collective(RankWork& work, std::uint64_t count, const typename P::Clock& clock,
-                const StopFlag& stop, RankTally& tally) noexcept {
-  Relay& relay = *work.relay;
-  CollectiveWork& own = *work.collective;
+void collective(RankState& state, std::uint64_t count, const typename P::Clock& clock,
+                const StopFlag& stop) noexcept {
+  CollectiveWork& own = *state.collective;
   for (std::uint64_t i = 0; i < count; ++i) {
     // No rank sends for this one before all have come to its barrier.
     for (std::uint32_t at = 0; at < own.source_count; ++at) {
@@ -130,8 +130,8 @@ void collective(RankWork& work, std::uint64_t count, const typename P::Clock& cl
       queue.next = queue.first;
     }
     own.left = 0;
-    serve<P>(work, stop, tally);
-    if (relay.end.why != LoopResult::Why::done) [[unlikely]]
+    serve<P>(state, stop);
+    if (state.end.why != LoopResult::Why::done) [[unlikely]]
       return;
     const std::uint64_t begin = clock.now();
     for (std::uint32_t at = 0; at < own.step_count; ++at) {
@@ -139,18 +139,18 @@ void collective(RankWork& work, std::uint64_t count, const typename P::Clock& cl
       copy_words(step.copies, step.copy_count);
       if (step.hop != nullptr) {
         step.hop->busy = true;
-        ++relay.leaving;
-        send<P::kReceive>(relay, *step.hop, 0);
-        post_lists(relay);
+        ++state.leaving;
+        send<P::kReceive>(state, *step.hop, 0);
+        post_lists(state);
       }
-      if (step.arrival != nullptr && !receive_step<P>(relay, own, step, stop, tally)) [[unlikely]]
+      if (step.arrival != nullptr && !receive_step<P>(state, own, step, stop)) [[unlikely]]
         return;
     }
-    while (relay.leaving != 0)
-      if (!look<P>(relay, stop, tally)) [[unlikely]]
+    while (state.leaving != 0)
+      if (!look<P>(state, stop)) [[unlikely]]
         return;
     *own.samples++ = clock.to_ns(clock.now() - begin);
-    ++tally.operations;
+    ++state.operations;
   }
 }
 

@@ -4,25 +4,22 @@
 
 #include "core/instrument/clock.h"
 #include "core/test_case/test_case.h"
-#include "topologies/ranks/loop/collective_loop.h"
-#include "topologies/ranks/loop/loops.h"
+#include "topologies/ranks/loop/rank_state.h"
 
 namespace rdmameter {
 
 /// An instance of each loop. Of ReceiveMode::sized there is no round trip, exchange or stream, and
 /// of the others no collective: these are null.
 struct RankLoops {
-  void (*serve)(RankWork&, const StopFlag&, RankTally&) noexcept;
-  void (*time_barriers)(RankWork&, std::uint64_t, const ClockChoice&, const StopFlag&,
-                        RankTally&) noexcept;
-  void (*round_trip)(RankWork&, std::uint64_t, std::uint64_t, const ClockChoice&, const StopFlag&,
-                     RankTally&) noexcept;
-  void (*exchange)(RankWork&, std::uint64_t, std::uint64_t, const ClockChoice&, const StopFlag&,
-                   RankTally&) noexcept;
-  void (*stream)(RankWork&, std::uint64_t, std::uint64_t, const ClockChoice&, const StopFlag&,
-                 RankTally&) noexcept;
-  void (*collective)(RankWork&, std::uint64_t, const ClockChoice&, const StopFlag&,
-                     RankTally&) noexcept;
+  void (*serve)(RankState&, const StopFlag&) noexcept;
+  void (*time_barriers)(RankState&, std::uint64_t, const ClockChoice&, const StopFlag&) noexcept;
+  void (*round_trip)(RankState&, std::uint64_t, std::uint64_t, const ClockChoice&,
+                     const StopFlag&) noexcept;
+  void (*exchange)(RankState&, std::uint64_t, std::uint64_t, const ClockChoice&,
+                   const StopFlag&) noexcept;
+  void (*stream)(RankState&, std::uint64_t, std::uint64_t, const ClockChoice&,
+                 const StopFlag&) noexcept;
+  void (*collective)(RankState&, std::uint64_t, const ClockChoice&, const StopFlag&) noexcept;
   void (*wait)(ibv_cq*) noexcept;  ///< what an empty poll costs
 };
 

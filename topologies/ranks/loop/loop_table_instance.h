@@ -2,7 +2,9 @@
 // The measured loops of one policy, as the table has them.
 #pragma once
 
+#include "topologies/ranks/loop/collective_loop.h"
 #include "topologies/ranks/loop/loop_table.h"
+#include "topologies/ranks/loop/loops.h"
 
 namespace rdmameter {
 
@@ -22,28 +24,26 @@ template <class P>
 struct RankLoopInstance {
   using Clock = typename P::Clock;
 
-  static void barriers(RankWork& work, std::uint64_t count, const ClockChoice& choice,
-                       const StopFlag& stop, RankTally& tally) noexcept {
-    time_barriers<P>(work, count, clock_of<Clock>(choice), stop, tally);
+  static void barriers(RankState& state, std::uint64_t count, const ClockChoice& choice,
+                       const StopFlag& stop) noexcept {
+    time_barriers<P>(state, count, clock_of<Clock>(choice), stop);
   }
-  static void round_trips(RankWork& work, std::uint64_t rounds, std::uint64_t loss_ns,
-                          const ClockChoice& choice, const StopFlag& stop,
-                          RankTally& tally) noexcept {
-    round_trip<P>(work, rounds, loss_ns, clock_of<Clock>(choice), stop, tally);
+  static void round_trips(RankState& state, std::uint64_t rounds, std::uint64_t loss_ns,
+                          const ClockChoice& choice, const StopFlag& stop) noexcept {
+    round_trip<P>(state, rounds, loss_ns, clock_of<Clock>(choice), stop);
   }
-  static void exchanges(RankWork& work, std::uint64_t count, std::uint64_t loss_ns,
-                        const ClockChoice& choice, const StopFlag& stop,
-                        RankTally& tally) noexcept {
-    exchange<P>(work, count, loss_ns, clock_of<Clock>(choice), stop, tally);
+  static void exchanges(RankState& state, std::uint64_t count, std::uint64_t loss_ns,
+                        const ClockChoice& choice, const StopFlag& stop) noexcept {
+    exchange<P>(state, count, loss_ns, clock_of<Clock>(choice), stop);
   }
-  static void streams(RankWork& work, std::uint64_t count, std::uint64_t quiet_ns,
-                      const ClockChoice& choice, const StopFlag& stop, RankTally& tally) noexcept {
-    stream<P>(work, count, quiet_ns, clock_of<Clock>(choice), stop, tally);
+  static void streams(RankState& state, std::uint64_t count, std::uint64_t quiet_ns,
+                      const ClockChoice& choice, const StopFlag& stop) noexcept {
+    stream<P>(state, count, quiet_ns, clock_of<Clock>(choice), stop);
   }
 
-  static void collectives(RankWork& work, std::uint64_t count, const ClockChoice& choice,
-                          const StopFlag& stop, RankTally& tally) noexcept {
-    collective<P>(work, count, clock_of<Clock>(choice), stop, tally);
+  static void collectives(RankState& state, std::uint64_t count, const ClockChoice& choice,
+                          const StopFlag& stop) noexcept {
+    collective<P>(state, count, clock_of<Clock>(choice), stop);
   }
 
   static void wait(ibv_cq* cq) noexcept { typename P::Waiter{}(cq); }

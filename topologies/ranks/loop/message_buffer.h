@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a rank's measured path works on: prebuilt work, and where messages wait for room. Plain
-// data; topologies/ranks/node.h builds and owns it.
+// data; RankQueues builds and owns it.
 //
 // No cycle of full ranks can block itself. A message that makes its h-th hop is of class h - 1, and
 // a rank keeps `depth` buffers of each class for each of its links: what is of the last class
@@ -111,7 +111,7 @@ struct alignas(64) Link {
   Hop* last = nullptr;
   std::uint32_t listed = 0;      ///< ...and its length...
   std::uint32_t max_listed = 1;  ///< ...which is at most so much
-  bool listing = false;          ///< it is among Relay::listing
+  bool listing = false;          ///< it is among RankState::listing
 
   // State of receiving.
   ibv_srq* srq = nullptr;

@@ -6,75 +6,17 @@
 #include <cstddef>
 #include <ctime>
 
-#include "core/engine/loop/step.h"
-#include "topologies/ranks/loop/message_buffer.h"
+#include "topologies/ranks/loop/rank_state.h"
 
 namespace rdmameter {
 
-/// How a rank's QPs receive; what differs costs only the instance that has it.
-enum class ReceiveMode {
-  own,       ///< a receive queue per link
-  shared,    ///< one for all links: the completion says which it was
-  datagram,  ///< one UD QP: there are no credits
-  none,      ///< RDMA WRITEs and READs: nothing arrives, what has completed is there
-  sized,     ///< a receive queue per link, and each message has a length of its own
-  labelled,  ///< as `own`, without immediate data: a message's last bytes are its label
-};
-
-struct Relay;
-struct CollectiveWork;
-
-/// Takes a message that is for this rank. @return  is its buffer kept (sent on)?
-using Deliver = bool (*)(Relay&, MessageBuffer&, std::uint32_t label);
-
-struct Relay {
-  static constexpr int kPollAtOnce = 16;
-
-  ibv_cq** cqs = nullptr;
-  std::uint32_t cq_count = 0, cq_at = 0;  ///< which was looked at last; the next one is the next's
-  std::uint32_t empty_cqs = 0;            ///< looked at in turn, and nothing found
-  std::uint32_t classes = 1;
-  const Route* routes = nullptr;  ///< by source or destination:
-  unsigned route_shift = 0;       ///< kRankBits: by source; 0: by destination
-  Deliver deliver = nullptr;
-  Link** listing = nullptr;  ///< links with hops that are yet to be posted; room for all
-  std::uint32_t listing_count = 0;
-  Link** blocked = nullptr;  ///< links where hops wait; room for all
-  std::uint32_t blocked_count = 0;
-  std::uint64_t reclaim_after_ns =
-      0;  ///< UC: a credit later than this was lost with its message; 0: none
-  std::uint64_t blocked_since_ns = 0;
-  Link* const* link_of_qpn = nullptr;  ///< ReceiveMode::shared
-  std::uint32_t qpn_mask = 0;
-
-  // What has happened; read and reset by the loops between their steps.
-  std::uint64_t leaving = 0;                ///< own messages not yet retired
-  std::uint64_t arrived = 0;                ///< messages for this rank
-  std::uint64_t* received = nullptr;        ///< by source
-  std::uint64_t target = 0;                 ///< of `received`, in the exchange under way
-  std::uint64_t missing = 0;                ///< sources that this round still waits for...
-  std::uint8_t* awaited = nullptr;          ///< ...1 for each of them
-  const std::uint32_t* reply_to = nullptr;  ///< by source: the next stop of a round trip
-  bool back = true;                         ///< a round trip has ended, or none is under way...
-  std::uint8_t number = 0;                  ///< ...if it carries this (UC, UD)
-  MessageBuffer* held = nullptr;            ///< its message's, to be emptied after its sample
-  std::uint32_t me = 0;
-  std::uint32_t last_byte = 0;  ///< offset of a message's number
-  std::uint64_t polls = 0, cqes = 0, credits = 0, lists = 0;
-  const void* checker = nullptr;  ///< what a checking `deliver` needs
-  std::uint64_t wrong_bytes = 0, checked_bytes = 0;
-  std::uint32_t wrong_from = 0;  ///< where the first wrong message began
-  LoopResult end;                ///< Why::done while all is well
-  CollectiveWork* collective = nullptr;
-};
-
 /// Counts what a comparison has found. @param origin  where the message began
-inline void count_checked(Relay& relay, std::uint64_t wrong, std::uint64_t compared,
+inline void count_checked(RankState& state, std::uint64_t wrong, std::uint64_t compared,
                           std::uint32_t origin) noexcept {
-  if (wrong != 0 && relay.wrong_bytes == 0) [[unlikely]]
-    relay.wrong_from = origin;
-  relay.wrong_bytes += wrong;
-  relay.checked_bytes += compared;
+  if (wrong != 0 && state.wrong_bytes == 0) [[unlikely]]
+    state.wrong_from = origin;
+  state.wrong_bytes += wrong;
+  state.checked_bytes += compared;
 }
 
 inline MessageBuffer& buffer_of(std::uint64_t wr_id) noexcept {
@@ -112,8 +54,8 @@ inline bool open_window(CreditWindow& credit_window) noexcept {
 }
 
 /// Sends the list of a link. Its last WR alone gives a completion, and stands for all of them.
-inline void post_list(Relay& relay, Link& link) noexcept {
-  ++relay.lists;
+inline void post_list(RankState& state, Link& link) noexcept {
+  ++state.lists;
   Hop& last = *link.last;
   last.wr.next = nullptr;
   last.wr.send_flags = IBV_SEND_SIGNALED;
@@ -121,25 +63,25 @@ inline void post_list(Relay& relay, Link& link) noexcept {
   link.listed = 0;
   ibv_send_wr* bad;
   if (const int error = ibv_post_send(link.qp, &link.first->wr, &bad); error != 0) [[unlikely]]
-    relay.end = post_failure(error);
+    state.end = post_failure(error);
 }
 
 /// Sends whatever is listed: to be called after send(), before anything is waited for.
-inline void post_lists(Relay& relay) noexcept {
-  for (std::uint32_t i = 0; i < relay.listing_count; ++i) {
-    Link& link = *relay.listing[i];
+inline void post_lists(RankState& state) noexcept {
+  for (std::uint32_t i = 0; i < state.listing_count; ++i) {
+    Link& link = *state.listing[i];
     link.listing = false;
     if (link.listed != 0) [[likely]]
-      post_list(relay, link);
+      post_list(state, link);
   }
-  relay.listing_count = 0;
+  state.listing_count = 0;
 }
 
 /// Puts a hop on its link's list. A full list leaves at once, so that the buffers of its messages
 /// come back in batches, as they are credited.
 template <ReceiveMode kReceive>
-[[gnu::always_inline]] inline void list_hop(Relay& relay, Link& link, CreditWindow& credit_window,
-                                            Hop& hop) noexcept {
+[[gnu::always_inline]] inline void list_hop(RankState& state, Link& link,
+                                            CreditWindow& credit_window, Hop& hop) noexcept {
   if constexpr (kReceive == ReceiveMode::datagram) {
     hop.wr.wr.ud.ah = link.ah;
     hop.wr.wr.ud.remote_qpn = link.remote_qpn;
@@ -153,85 +95,86 @@ template <ReceiveMode kReceive>
   hop.wr.send_flags = 0;
   if (link.listed == 0) {
     link.first = &hop;
-    if (!link.listing) relay.listing[relay.listing_count++] = &link;
+    if (!link.listing) state.listing[state.listing_count++] = &link;
     link.listing = true;
   } else {
     link.last->wr.next = &hop.wr;
   }
   link.last = &hop;
-  if (++link.listed == link.max_listed) post_list(relay, link);
+  if (++link.listed == link.max_listed) post_list(state, link);
 }
 
 /// A window that seems closed: it may have been opened since, unless others wait for it already.
 template <ReceiveMode kReceive>
-[[gnu::noinline]] void send_or_wait(Relay& relay, Link& link, CreditWindow& credit_window,
+[[gnu::noinline]] void send_or_wait(RankState& state, Link& link, CreditWindow& credit_window,
                                     Hop& hop) noexcept {
   if (credit_window.first == nullptr && open_window(credit_window)) {
-    list_hop<kReceive>(relay, link, credit_window, hop);
+    list_hop<kReceive>(state, link, credit_window, hop);
     return;
   }
   hop.behind = nullptr;
   (credit_window.first == nullptr ? credit_window.first : credit_window.last->behind) = &hop;
   credit_window.last = &hop;
   credit_window.limit = credit_window.sent;
-  if (link.waiting++ == 0) relay.blocked[relay.blocked_count++] = &link;
+  if (link.waiting++ == 0) state.blocked[state.blocked_count++] = &link;
 }
 
 /// Lists a hop for its link, or lets it wait for room. The caller posts the lists.
 template <ReceiveMode kReceive>
-[[gnu::always_inline]] inline void send(Relay& relay, Hop& hop, std::uint32_t hop_class) noexcept {
+[[gnu::always_inline]] inline void send(RankState& state, Hop& hop,
+                                        std::uint32_t hop_class) noexcept {
   Link& link = *hop.link;
   CreditWindow& credit_window = link.credit_windows[hop_class];
   hop.credit_window = &credit_window;
   if (credit_window.sent != credit_window.limit) [[likely]]
-    list_hop<kReceive>(relay, link, credit_window, hop);
+    list_hop<kReceive>(state, link, credit_window, hop);
   else
-    send_or_wait<kReceive>(relay, link, credit_window, hop);
+    send_or_wait<kReceive>(state, link, credit_window, hop);
 }
 
 /// Lists what waits and has room by now; what has come furthest goes first.
 template <ReceiveMode kReceive>
-[[gnu::noinline]] void send_waiting(Relay& relay) noexcept {
-  for (std::uint32_t i = relay.blocked_count; i-- > 0;) {
-    Link& link = *relay.blocked[i];
-    for (std::uint32_t hop_class = relay.classes; hop_class-- > 0;) {
+[[gnu::noinline]] void send_waiting(RankState& state) noexcept {
+  for (std::uint32_t i = state.blocked_count; i-- > 0;) {
+    Link& link = *state.blocked[i];
+    for (std::uint32_t hop_class = state.classes; hop_class-- > 0;) {
       CreditWindow& credit_window = link.credit_windows[hop_class];
       if (credit_window.first == nullptr || !open_window(credit_window)) continue;
       while (credit_window.first != nullptr && credit_window.sent != credit_window.limit) {
         Hop& hop = *credit_window.first;
         credit_window.first = hop.behind;
         --link.waiting;
-        list_hop<kReceive>(relay, link, credit_window, hop);
+        list_hop<kReceive>(state, link, credit_window, hop);
       }
       if (credit_window.first != nullptr) credit_window.limit = credit_window.sent;
     }
-    if (link.waiting == 0) relay.blocked[i] = relay.blocked[--relay.blocked_count];
+    if (link.waiting == 0) state.blocked[i] = state.blocked[--state.blocked_count];
   }
 }
 
-inline void send_credit(Relay& relay, Link& link) noexcept {
+inline void send_credit(RankState& state, Link& link) noexcept {
   if (link.crediting) {
     link.credit_again = true;
     return;
   }
   link.crediting = true;
   link.credit_again = false;
-  ++relay.credits;
+  ++state.credits;
   ibv_send_wr* bad;
   if (const int error = ibv_post_send(link.qp, &link.credit, &bad); error != 0) [[unlikely]]
-    relay.end = post_failure(error);
+    state.end = post_failure(error);
 }
 
 /// Posts a link's emptied buffers, then credits the peer with them: in this order, so that a peer
 /// with a credit finds a receive, and no RNR NAK is ever due.
 template <ReceiveMode kReceive>
-[[gnu::noinline]] void give_back(Relay& relay, Link& link) noexcept {
+[[gnu::noinline]] void give_back(RankState& state, Link& link) noexcept {
   ibv_recv_wr* bad;
   const int error = kReceive == ReceiveMode::shared
                         ? ibv_post_srq_recv(link.srq, link.emptied, &bad)
                         : ibv_post_recv(link.qp, link.emptied, &bad);
   if (error != 0) [[unlikely]]
-    relay.end = post_failure(error);
+    state.end = post_failure(error);
   if constexpr (kReceive == ReceiveMode::datagram) {
     link.credit_batches->emptied = 0;
   } else {
@@ -240,52 +183,52 @@ template <ReceiveMode kReceive>
       ++link.freed[hop_class];
       link.credit_batches[hop_class].emptied = 0;
     }
-    send_credit(relay, link);
+    send_credit(state, link);
   }
   link.emptied = nullptr;
 }
 
 /// The buffer is free.
 template <ReceiveMode kReceive>
-[[gnu::always_inline]] inline void empty(Relay& relay, MessageBuffer& buffer) noexcept {
+[[gnu::always_inline]] inline void empty(RankState& state, MessageBuffer& buffer) noexcept {
   Link& link = *buffer.home;
   buffer.receive.next = link.emptied;
   link.emptied = &buffer.receive;
   CreditBatch& batch = link.credit_batches[buffer.hop_class];
-  if (++batch.emptied == batch.size) give_back<kReceive>(relay, link);
+  if (++batch.emptied == batch.size) give_back<kReceive>(state, link);
 }
 
 template <ReceiveMode kReceive>
-[[gnu::always_inline]] inline void pass_on(Relay& relay, Hop& hop, Edge& edge,
+[[gnu::always_inline]] inline void pass_on(RankState& state, Hop& hop, Edge& edge,
                                            std::uint32_t next) noexcept {
   set_label<kReceive>(hop, next);
   hop.link = edge.take();
-  send<kReceive>(relay, hop, class_of(next));
+  send<kReceive>(state, hop, class_of(next));
 }
 
 template <ReceiveMode kReceive>
-[[gnu::always_inline]] inline void take_arrival(Relay& relay, const ibv_wc& wc) noexcept {
+[[gnu::always_inline]] inline void take_arrival(RankState& state, const ibv_wc& wc) noexcept {
   MessageBuffer& buffer = buffer_of(wc.wr_id);
   const std::uint32_t arrived = label_of<kReceive>(wc);
   if constexpr (kReceive == ReceiveMode::shared)
-    buffer.home = relay.link_of_qpn[wc.qp_num & relay.qpn_mask];
+    buffer.home = state.link_of_qpn[wc.qp_num & state.qpn_mask];
   buffer.hop_class = class_of(arrived);
-  const Route& route = relay.routes[arrived >> relay.route_shift & kRankMask];
+  const Route& route = state.routes[arrived >> state.route_shift & kRankMask];
   buffer.leaving = route.count;
   if constexpr (kReceive == ReceiveMode::sized) buffer.hops->wr.sg_list->length = wc.byte_len;
   if (route.only != nullptr) [[likely]] {
-    pass_on<kReceive>(relay, *buffer.hops, *route.only, arrived + kNextClass);
+    pass_on<kReceive>(state, *buffer.hops, *route.only, arrived + kNextClass);
     return;
   }
   for (std::uint32_t i = 0; i < route.count; ++i)
-    pass_on<kReceive>(relay, buffer.hops[i], *route.edges[i], arrived + kNextClass);
-  if (route.here && relay.deliver(relay, buffer, arrived)) return;
-  if (buffer.leaving == 0) empty<kReceive>(relay, buffer);
+    pass_on<kReceive>(state, buffer.hops[i], *route.edges[i], arrived + kNextClass);
+  if (route.here && state.deliver(state, buffer, arrived)) return;
+  if (buffer.leaving == 0) empty<kReceive>(state, buffer);
 }
 
 /// Handles the completion of a list's last WR: the whole list has left.
 template <ReceiveMode kReceive>
-[[gnu::always_inline]] inline void take_sent(Relay& relay, const ibv_wc& wc) noexcept {
+[[gnu::always_inline]] inline void take_sent(RankState& state, const ibv_wc& wc) noexcept {
   for (const auto* wr = reinterpret_cast<const ibv_send_wr*>(wc.wr_id); wr != nullptr;) {
     Hop& hop = hop_of(*wr);
     wr = wr->next;
@@ -295,69 +238,69 @@ template <ReceiveMode kReceive>
       *hop.credit_window->credited = retired;
     if (hop.buffer == nullptr) {
       hop.busy = false;
-      --relay.leaving;
+      --state.leaving;
     } else if (--hop.buffer->leaving == 0) {
-      empty<kReceive>(relay, *hop.buffer);
+      empty<kReceive>(state, *hop.buffer);
     }
   }
 }
 
 /// On UC a lost message takes its buffer's credit with it. A link that has waited for so long takes
 /// all of its credits back: at worst it overruns a slow peer, which then loses more.
-[[gnu::cold]] [[gnu::noinline]] inline void reclaim_lost_credits(Relay& relay) noexcept {
+[[gnu::cold]] [[gnu::noinline]] inline void reclaim_lost_credits(RankState& state) noexcept {
   timespec time;
   clock_gettime(CLOCK_MONOTONIC, &time);
   const std::uint64_t now = static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000U +
                             static_cast<std::uint64_t>(time.tv_nsec);
-  if (relay.blocked_since_ns == 0) relay.blocked_since_ns = now;
-  if (now - relay.blocked_since_ns < relay.reclaim_after_ns) return;
-  relay.blocked_since_ns = 0;
-  for (std::uint32_t i = 0; i < relay.blocked_count; ++i) {
-    Link& link = *relay.blocked[i];
-    for (std::uint32_t hop_class = 0; hop_class < relay.classes; ++hop_class) {
+  if (state.blocked_since_ns == 0) state.blocked_since_ns = now;
+  if (now - state.blocked_since_ns < state.reclaim_after_ns) return;
+  state.blocked_since_ns = 0;
+  for (std::uint32_t i = 0; i < state.blocked_count; ++i) {
+    Link& link = *state.blocked[i];
+    for (std::uint32_t hop_class = 0; hop_class < state.classes; ++hop_class) {
       CreditWindow& credit_window = link.credit_windows[hop_class];
       credit_window.reclaimed = credit_window.sent - *credit_window.credited;
     }
   }
 }
 
-/// Takes what has completed, and passes it on. Sets relay.end where something failed.
+/// Takes what has completed, and passes it on. Sets state.end where something failed.
 /// @return  completions taken
 template <ReceiveMode kReceive>
-int step(Relay& relay) noexcept {
-  ibv_wc wcs[Relay::kPollAtOnce];
-  if (++relay.cq_at >= relay.cq_count) relay.cq_at = 0;
-  const int polled = ibv_poll_cq(relay.cqs[relay.cq_at], Relay::kPollAtOnce, wcs);
+int step(RankState& state) noexcept {
+  ibv_wc wcs[RankState::kPollAtOnce];
+  if (++state.cq_at >= state.cq_count) state.cq_at = 0;
+  const int polled = ibv_poll_cq(state.cqs[state.cq_at], RankState::kPollAtOnce, wcs);
   for (int i = 0; i < polled; ++i) {
     const ibv_wc& wc = wcs[i];
     if (wc.status != IBV_WC_SUCCESS) [[unlikely]] {
-      relay.end = no_completion(1, wc);
+      state.end = no_completion(1, wc);
       return polled;
     }
     if constexpr (kReceive == ReceiveMode::none) {
-      take_sent<kReceive>(relay, wc);
+      take_sent<kReceive>(state, wc);
     } else if ((wc.opcode & IBV_WC_RECV) != 0) {
-      take_arrival<kReceive>(relay, wc);
+      take_arrival<kReceive>(state, wc);
     } else if (wc.opcode == IBV_WC_SEND) {
-      take_sent<kReceive>(relay, wc);
+      take_sent<kReceive>(state, wc);
     } else {
       Link& link = *reinterpret_cast<Link*>(wc.wr_id);
       link.crediting = false;
-      if (link.credit_again) send_credit(relay, link);
+      if (link.credit_again) send_credit(state, link);
     }
   }
   if (polled < 0) [[unlikely]]
-    relay.end = {.why = LoopResult::Why::poll_failed, .error = polled};
-  if (relay.blocked_count != 0) {
-    send_waiting<kReceive>(relay);
-    if (relay.reclaim_after_ns != 0) {
+    state.end = {.why = LoopResult::Why::poll_failed, .error = polled};
+  if (state.blocked_count != 0) {
+    send_waiting<kReceive>(state);
+    if (state.reclaim_after_ns != 0) {
       if (polled == 0)
-        reclaim_lost_credits(relay);
+        reclaim_lost_credits(state);
       else
-        relay.blocked_since_ns = 0;
+        state.blocked_since_ns = 0;
     }
   }
-  post_lists(relay);
+  post_lists(state);
   return polled;
 }
 

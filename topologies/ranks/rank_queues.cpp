@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "topologies/ranks/node_work.h"
+#include "topologies/ranks/rank_queues.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <bit>
-#include <utility>
+#include <numeric>
 
 #include "core/base/error.h"
 #include "core/engine/layout/layout.h"
@@ -16,6 +16,26 @@
 namespace rdmameter {
 namespace {
 
+ReceiveMode receive_mode_of(const TopologyPlan& plan, bool immediate) {
+  if (plan.datagram) return ReceiveMode::datagram;
+  if (plan.traffic_mode() == TrafficMode::collective) return ReceiveMode::sized;
+  if (plan.test_case.rank_opcode != RankOpcode::send) return ReceiveMode::none;
+  if (plan.test_case.shared_receives()) return ReceiveMode::shared;
+  return immediate ? ReceiveMode::own : ReceiveMode::labelled;
+}
+
+MessagePattern pattern_of(const TopologyPlan& plan, std::uint64_t seed, ReceiveMode receive_mode) {
+  const auto length = static_cast<std::uint32_t>(plan.message_bytes);
+  const bool numbered =
+      plan.traffic_mode() == TrafficMode::round_trip && !plan.test_case.reliable();
+  return {.seed = seed,
+          .zero = plan.test_case.payload == kZeroPayload,
+          .length = length,
+          .compared = length - (receive_mode == ReceiveMode::labelled ? kLabelBytes
+                                : numbered                            ? 1
+                                                                      : 0)};
+}
+
 /// Rounded up; at least 1.
 std::uint32_t half_of(std::uint64_t room) {
   return static_cast<std::uint32_t>(std::max<std::uint64_t>((room + 1) / 2, 1));
@@ -23,8 +43,100 @@ std::uint32_t half_of(std::uint64_t room) {
 
 }  // namespace
 
-NodeWork::NodeWork(const NodeLayout& layout, NodeParts parts)
-    : NodeLayout(layout), parts_(std::move(parts)) {
+RankQueues::RankQueues(const RankPlan& plan, std::uint64_t seed, std::uint64_t max_qp_wr,
+                       bool immediate)
+    : mine_(plan),
+      plan_(plan.all),
+      case_(plan.all.test_case),
+      rank_(plan.rank),
+      neighbours_(plan_.graph.neighbours[rank_]),
+      receive_mode_(receive_mode_of(plan_, immediate)),
+      classes_(hop_classes(plan_)),
+      link_count_(neighbours_.size() * edge_qps(case_).all),
+      ud_receives_(static_cast<std::uint32_t>(std::min<std::uint64_t>(
+          case_.queues.depth * std::max<std::size_t>(neighbours_.size(), 1), max_qp_wr))),
+      pattern_(pattern_of(plan_, seed, receive_mode_)) {}
+
+std::uint64_t RankQueues::cq_count() const {
+  const bool per_qp =
+      case_.queues.cq_sharing == CqSharing::per_qp && receive_mode_ != ReceiveMode::datagram;
+  return per_qp ? std::max<std::uint64_t>(link_count_, 1) : 1;
+}
+
+/// Messages of the first so many classes that a link has room for. @param rooms  in or out
+std::uint64_t RankQueues::room(const std::vector<std::uint64_t>& rooms, std::uint64_t link,
+                               std::uint32_t classes) const {
+  const auto first =
+      rooms.begin() + static_cast<std::ptrdiff_t>(link / edge_qps(case_).all * classes_);
+  return std::accumulate(first, first + classes, std::uint64_t{0});
+}
+
+/// One send is for credits.
+RankQueues::Entries RankQueues::entries_of(std::uint64_t link, std::uint32_t classes) const {
+  return {.sends = room(mine_.rooms.out, link, classes) + 1,
+          .receives = receive_mode_ == ReceiveMode::none ? 0 : room(mine_.rooms.in, link, classes)};
+}
+
+/// Of all links.
+RankQueues::Entries RankQueues::entries(std::uint32_t classes) const {
+  if (receive_mode_ == ReceiveMode::datagram) return {ud_receives_, ud_receives_};
+  Entries sum;
+  for (std::uint64_t link = 0; link < link_count_; ++link) {
+    const Entries of_link = entries_of(link, classes);
+    sum.sends += of_link.sends;
+    sum.receives += of_link.receives;
+  }
+  return sum;
+}
+
+/// Buffers for what comes in.
+std::uint64_t RankQueues::places() const {
+  return receive_mode_ == ReceiveMode::none ? link_count_ * case_.queues.depth : receives();
+}
+
+std::uint64_t RankQueues::own_hops() const {
+  std::uint64_t hops = mine_.window;
+  for (const Round& round : mine_.rounds)
+    hops += plan_.traffic_mode() == TrafficMode::spread ? mine_.routes[rank_].neighbours.size()
+                                                        : round.to.size();
+  return hops;
+}
+
+std::size_t RankQueues::labels_at() const {
+  const RankAreas at = areas();
+  return at.buffers + places() * at.stride;
+}
+
+std::size_t RankQueues::memory_size() const {
+  return labels_at() + (receive_mode_ == ReceiveMode::labelled ? own_hops() * kLabelBytes : 0);
+}
+
+RankAreas RankQueues::areas(std::uint64_t links) const {
+  return rank_areas(links, classes_, plan_.message_bytes, receive_mode_ == ReceiveMode::datagram);
+}
+
+NamedCounts RankQueues::connection_bytes() const {
+  const Entries first = entries(1);
+  return rdmameter::connection_bytes(
+      {.links = link_count_,
+       .message_bytes = plan_.message_bytes,
+       .sends = first.sends,
+       .receives = first.receives,
+       .places = receive_mode_ == ReceiveMode::none ? places() : first.receives,
+       .hop_classes = classes_,
+       .cqs = cq_count(),
+       .datagram = receive_mode_ == ReceiveMode::datagram});
+}
+
+NamedCounts RankQueues::relay_bytes() const {
+  const Entries all = entries(classes_), first = entries(1);
+  if (all.completions() == first.completions()) return {};
+  constexpr std::uint64_t kEntries = 2;  // the queue's and the CQ's
+  return {{"buffers", (all.receives - first.receives) * areas().stride},
+          {"queues", kEntries * (all.completions() - first.completions()) * kQueueEntryBytes}};
+}
+
+void RankQueues::build() {
   build_links();
   build_routes();
   build_buffers();
@@ -33,9 +145,9 @@ NodeWork::NodeWork(const NodeLayout& layout, NodeParts parts)
   choose_delivery();
 }
 
-void NodeWork::build_links() {
-  const Areas at = areas();
-  std::byte* const base = parts_.words.host;
+void RankQueues::build_links() {
+  const RankAreas at = areas();
+  std::byte* const base = words_.host;
   auto* const credited = reinterpret_cast<std::uint32_t*>(base + at.credited);
   auto* const freed = reinterpret_cast<std::uint32_t*>(base + at.freed);
   const bool datagram = receive_mode_ == ReceiveMode::datagram;
@@ -47,7 +159,7 @@ void NodeWork::build_links() {
   const auto [per_edge, active] = edge_qps(case_);
   for (std::uint64_t i = 0; i < link_count_; ++i) {
     Link& link = links_[i];
-    link.qp = parts_.qps[datagram ? 0 : i];
+    link.qp = qps_[datagram ? 0 : i];
     link.freed = freed + i * classes_;
     link.credit_windows = &credit_windows_[i * classes_];
     link.credit_batches = &credit_batches_[i * classes_];
@@ -62,17 +174,17 @@ void NodeWork::build_links() {
     }
     const std::uint64_t first = i / per_edge * per_edge;
     link.next_of_edge = &links_[i + 1 < first + active ? i + 1 : first];
-    link.srq = parts_.srq;
+    link.srq = srq_;
     link.max_listed = half_of(link.credit_windows[0].room);
     link.peer = neighbours_[i / per_edge];
     edges_[i / per_edge].next = &links_[first];
   }
-  datagrams_.qp = parts_.qps.empty() ? nullptr : parts_.qps.front();
+  datagrams_.qp = qps_.empty() ? nullptr : qps_.front();
   datagram_batch_.size = std::max<std::uint32_t>(ud_receives_ / 8, 1);
   datagrams_.credit_batches = &datagram_batch_;
 }
 
-void NodeWork::build_routes() {
+void RankQueues::build_routes() {
   routes_.resize(mine_.routes.size());
   std::size_t edges = 0;
   for (const PlannedRoute& route : mine_.routes) edges += route.neighbours.size();
@@ -85,8 +197,8 @@ void NodeWork::build_routes() {
   }
 }
 
-void NodeWork::build_buffers() {
-  const Areas at = areas();
+void RankQueues::build_buffers() {
+  const RankAreas at = areas();
   const bool datagram = receive_mode_ == ReceiveMode::datagram;
   const std::size_t head = datagram ? kGrhBytes : 0;
   const auto length = static_cast<std::uint32_t>(plan_.message_bytes);
@@ -104,10 +216,10 @@ void NodeWork::build_buffers() {
     const std::size_t begin = at.buffers + i * at.stride;
     ibv_sge& in = buffer_sges_[2 * i];
     ibv_sge& out = buffer_sges_[2 * i + 1];
-    in = {.addr = parts_.messages.address + begin,
+    in = {.addr = messages_.address + begin,
           .length = length + static_cast<std::uint32_t>(head),
-          .lkey = parts_.messages.lkey};
-    out = {.addr = in.addr + head, .length = length, .lkey = parts_.messages.lkey};
+          .lkey = messages_.lkey};
+    out = {.addr = in.addr + head, .length = length, .lkey = messages_.lkey};
     buffer.receive = {.wr_id = reinterpret_cast<std::uint64_t>(&buffer),
                       .next = nullptr,
                       .sg_list = &in,
@@ -125,24 +237,24 @@ void NodeWork::build_buffers() {
       if (receive_mode_ == ReceiveMode::labelled) hop.label = buffer.data + length - kLabelBytes;
     }
     ibv_recv_wr* bad;
-    const int error = parts_.srq ? ibv_post_srq_recv(parts_.srq, &buffer.receive, &bad)
-                                 : ibv_post_recv(buffer.home->qp, &buffer.receive, &bad);
-    check_errno_value(error, parts_.srq ? "ibv_post_srq_recv" : "ibv_post_recv", parts_.where);
+    const int error = srq_ ? ibv_post_srq_recv(srq_, &buffer.receive, &bad)
+                           : ibv_post_recv(buffer.home->qp, &buffer.receive, &bad);
+    check_errno_value(error, srq_ ? "ibv_post_srq_recv" : "ibv_post_recv", where_);
   }
 }
 
-ibv_wr_opcode NodeWork::send_opcode() const {
+ibv_wr_opcode RankQueues::send_opcode() const {
   return receive_mode_ == ReceiveMode::labelled ? IBV_WR_SEND : IBV_WR_SEND_WITH_IMM;
 }
 
 /// Null: the CPU does not reach it.
-std::uint8_t* NodeWork::message_byte(std::size_t offset) const {
-  std::byte* const host = parts_.messages.host;
+std::uint8_t* RankQueues::message_byte(std::size_t offset) const {
+  std::byte* const host = messages_.host;
   return host == nullptr ? nullptr : reinterpret_cast<std::uint8_t*>(host + offset);
 }
 
 /// The next of own_hops_.
-Hop NodeWork::hop_of_source() {
+Hop RankQueues::hop_of_source() {
   Hop hop{};
   hop.wr = {};
   hop.wr.sg_list = &source_sge_;
@@ -153,8 +265,7 @@ Hop NodeWork::hop_of_source() {
   ibv_sge* const sges = &labelled_sges_[2 * own_hops_.size()];
   sges[0] = source_sge_;
   sges[0].length -= kLabelBytes;
-  sges[1] = {
-      .addr = parts_.messages.address + at, .length = kLabelBytes, .lkey = parts_.messages.lkey};
+  sges[1] = {.addr = messages_.address + at, .length = kLabelBytes, .lkey = messages_.lkey};
   hop.label = message_byte(at);
   const bool only_label = sges[0].length == 0;
   hop.wr.sg_list = only_label ? sges + 1 : sges;
@@ -162,7 +273,7 @@ Hop NodeWork::hop_of_source() {
   return hop;
 }
 
-void NodeWork::set_label(Hop& hop, std::uint32_t label) const {
+void RankQueues::set_label(Hop& hop, std::uint32_t label) const {
   if (receive_mode_ == ReceiveMode::labelled)
     rdmameter::set_label<ReceiveMode::labelled>(hop, label);
   else
@@ -170,10 +281,10 @@ void NodeWork::set_label(Hop& hop, std::uint32_t label) const {
 }
 
 /// The rounds of an exchange; of a spread, whose one round sends a copy over each of its edges.
-void NodeWork::build_rounds() {
-  source_sge_ = {.addr = parts_.messages.address,
+void RankQueues::build_rounds() {
+  source_sge_ = {.addr = messages_.address,
                  .length = static_cast<std::uint32_t>(plan_.message_bytes),
-                 .lkey = parts_.messages.lkey};
+                 .lkey = messages_.lkey};
   if (receive_mode_ == ReceiveMode::labelled) labelled_sges_.resize(2 * own_hops());
   const auto add_hop = [&](std::vector<Hop*>& hops, Edge& edge, std::uint32_t to) {
     Hop& hop = own_hops_.emplace_back(hop_of_source());
@@ -197,9 +308,9 @@ void NodeWork::build_rounds() {
   }
 }
 
-void NodeWork::build_window() {
+void RankQueues::build_window() {
   const std::uint64_t length = mine_.window, depth = case_.queues.depth;
-  const Areas at = areas();
+  const RankAreas at = areas();
   window_sges_.resize(length);
   for (std::uint64_t i = 0; i < length; ++i) {
     Hop& hop = own_hops_.emplace_back(hop_of_source());
@@ -209,100 +320,98 @@ void NodeWork::build_window() {
       hop.remote_offset = i % depth * at.stride;
     } else if (case_.rank_opcode == RankOpcode::read) {
       window_sges_[i] = source_sge_;
-      window_sges_[i].addr = parts_.messages.address + at.buffers + i * at.stride;
+      window_sges_[i].addr = messages_.address + at.buffers + i * at.stride;
       hop.wr.opcode = IBV_WR_RDMA_READ;
       hop.wr.sg_list = &window_sges_[i];
     }
   }
 }
 
-void NodeWork::choose_delivery() {
+void RankQueues::choose_delivery() {
   blocked_.resize(link_count_);
   listing_.resize(link_count_);
   received_.resize(plan_.graph.ranks());
   awaited_.resize(plan_.graph.ranks());
-  relay_.cqs = parts_.cqs.data();
-  relay_.cq_count = static_cast<std::uint32_t>(parts_.cqs.size());
-  relay_.classes = classes_;
-  relay_.routes = routes_.data();
-  relay_.route_shift = plan_.traffic_mode() == TrafficMode::spread ? kRankBits : 0;
-  relay_.deliver = case_.verify ? count_message<true> : count_message<false>;
-  relay_.blocked = blocked_.data();
-  relay_.listing = listing_.data();
-  relay_.received = received_.data();
-  relay_.awaited = awaited_.data();
-  relay_.reply_to = mine_.reply_to.data();
-  relay_.me = rank_;
-  relay_.last_byte = static_cast<std::uint32_t>(plan_.message_bytes - 1);
-  relay_.checker = &pattern_;
-  if (case_.transport == Transport::uc) relay_.reclaim_after_ns = case_.loss_timeout_ns;
+  state_.cqs = cqs_.data();
+  state_.cq_count = static_cast<std::uint32_t>(cqs_.size());
+  state_.classes = classes_;
+  state_.routes = routes_.data();
+  state_.route_shift = plan_.traffic_mode() == TrafficMode::spread ? kRankBits : 0;
+  state_.deliver = case_.verify ? count_message<true> : count_message<false>;
+  state_.blocked = blocked_.data();
+  state_.listing = listing_.data();
+  state_.received = received_.data();
+  state_.awaited = awaited_.data();
+  state_.reply_to = mine_.reply_to.data();
+  state_.me = rank_;
+  state_.last_byte = static_cast<std::uint32_t>(plan_.message_bytes - 1);
+  state_.checker = &pattern_;
+  if (case_.transport == Transport::uc) state_.reclaim_after_ns = case_.loss_timeout_ns;
   if (receive_mode_ == ReceiveMode::shared) index_links();
-  work_.relay = &relay_;
-  work_.first = window_.front();
+  state_.first = window_.front();
   if (!case_.reliable() && plan_.traffic_mode() == TrafficMode::round_trip)
-    work_.departure = message_byte(relay_.last_byte);
-  work_.rounds = rounds_.data();
-  work_.round_count = static_cast<std::uint32_t>(rounds_.size());
-  work_.window = window_.data();
-  work_.window_length = static_cast<std::uint32_t>(window_.size());
-  work_.partners = mine_.partners.data();
-  work_.partner_count = static_cast<std::uint32_t>(mine_.partners.size());
-  work_.routes = routes_.data();
+    state_.departure = message_byte(state_.last_byte);
+  state_.rounds = rounds_.data();
+  state_.round_count = static_cast<std::uint32_t>(rounds_.size());
+  state_.window = window_.data();
+  state_.window_length = static_cast<std::uint32_t>(window_.size());
+  state_.partners = mine_.partners.data();
+  state_.partner_count = static_cast<std::uint32_t>(mine_.partners.size());
 }
 
-void NodeWork::index_links() {
+void RankQueues::index_links() {
   // So large that no two of its QPs share a place.
   std::size_t size = std::bit_ceil(link_count_);
   for (bool clash = true; clash; size *= 2) {
     link_of_qpn_.assign(2 * size, nullptr);
-    relay_.qpn_mask = static_cast<std::uint32_t>(2 * size - 1);
+    state_.qpn_mask = static_cast<std::uint32_t>(2 * size - 1);
     clash = false;
     for (Link& link : links_) {
-      Link*& place = link_of_qpn_[link.qp->qp_num & relay_.qpn_mask];
+      Link*& place = link_of_qpn_[link.qp->qp_num & state_.qpn_mask];
       clash |= place != nullptr;
       place = &link;
     }
   }
-  relay_.link_of_qpn = link_of_qpn_.data();
+  state_.link_of_qpn = link_of_qpn_.data();
 }
 
-void NodeWork::take_part_in(RankCollective& collective) {
+void RankQueues::take_part_in(RankCollective& collective) {
   collective_ = &collective;
-  relay_.deliver = take_part;
-  relay_.collective = work_.collective = &collective.work();
+  state_.deliver = take_part;
+  state_.collective = &collective.work();
 }
 
-void NodeWork::begin_round_trip_to(Rank first) {
-  set_label(*work_.first, label(rank_, first));
-  work_.first->link = routes_[first].edges[0]->take();
+void RankQueues::begin_round_trip_to(Rank first) {
+  set_label(*state_.first, label(rank_, first));
+  state_.first->link = routes_[first].edges[0]->take();
 }
 
-void NodeWork::reply_to(const std::vector<std::uint32_t>& by_source) {
-  relay_.reply_to = by_source.data();
+void RankQueues::reply_to(const std::vector<std::uint32_t>& by_source) {
+  state_.reply_to = by_source.data();
 }
 
-void NodeWork::deliver_round_trips(bool begun_here) {
+void RankQueues::deliver_round_trips(bool begun_here) {
   const bool numbered = !case_.reliable(), check = case_.verify;
   if (begun_here)
-    relay_.deliver = numbered ? (check ? come_back<true, true> : come_back<true, false>)
+    state_.deliver = numbered ? (check ? come_back<true, true> : come_back<true, false>)
                               : (check ? come_back<false, true> : come_back<false, false>);
   else
-    relay_.deliver = receive_mode_ == ReceiveMode::own        ? send_on<ReceiveMode::own>
+    state_.deliver = receive_mode_ == ReceiveMode::own        ? send_on<ReceiveMode::own>
                      : receive_mode_ == ReceiveMode::shared   ? send_on<ReceiveMode::shared>
                      : receive_mode_ == ReceiveMode::labelled ? send_on<ReceiveMode::labelled>
                                                               : send_on<ReceiveMode::datagram>;
 }
 
-void NodeWork::connect_link(std::uint64_t number, std::uint64_t peer_address,
-                            std::uint32_t peer_rkey, unsigned inline_flag) {
+void RankQueues::connect_link(std::uint64_t number, std::uint64_t peer_address,
+                              std::uint32_t peer_rkey, unsigned inline_flag) {
   Link& link = links_[number];
   const std::uint64_t per_edge = edge_qps(case_).all;
   const std::uint64_t theirs =
       place_of(plan_.graph.neighbours[link.peer], rank_) * per_edge + number % per_edge;
   credit_sges_[number] = {
-      .addr = parts_.words.address + areas().freed + number * classes_ * sizeof(std::uint32_t),
+      .addr = words_.address + areas().freed + number * classes_ * sizeof(std::uint32_t),
       .length = classes_ * static_cast<std::uint32_t>(sizeof(std::uint32_t)),
-      .lkey = parts_.words.lkey};
+      .lkey = words_.lkey};
   link.credit = {};
   link.credit.wr_id = reinterpret_cast<std::uint64_t>(&link);
   link.credit.sg_list = &credit_sges_[number];
@@ -315,9 +424,9 @@ void NodeWork::connect_link(std::uint64_t number, std::uint64_t peer_address,
 }
 
 /// A peer's memory is laid out as this rank's, by its own number of links.
-void NodeWork::connect_memory(Link& link, std::uint64_t peer_address, std::uint32_t peer_rkey,
-                              std::uint64_t theirs) {
-  const Areas at = areas(plan_.graph.degree(link.peer) * edge_qps(case_).all);
+void RankQueues::connect_memory(Link& link, std::uint64_t peer_address, std::uint32_t peer_rkey,
+                                std::uint64_t theirs) {
+  const RankAreas at = areas(plan_.graph.degree(link.peer) * edge_qps(case_).all);
   const std::uint64_t begin = peer_address - at.credited;  // what is read: its one message
   link.remote_key = peer_rkey;
   link.remote_address = case_.rank_opcode == RankOpcode::read
@@ -326,18 +435,18 @@ void NodeWork::connect_memory(Link& link, std::uint64_t peer_address, std::uint3
 }
 
 /// @return  is a whole message of that rank there?
-bool NodeWork::check_place(std::uint64_t place, Rank origin) {
-  const Areas at = areas();
+bool RankQueues::check_place(std::uint64_t place, Rank origin) {
+  const RankAreas at = areas();
   std::uint8_t* const bytes = message_byte(at.buffers + place * at.stride);
   const std::uint64_t wrong = check_message(bytes, pattern_, origin);
   if (wrong != 0 && std::all_of(bytes, bytes + pattern_.length,
                                 [](std::uint8_t byte) { return byte == kEmptied; }))
     return false;  // nothing has come here yet
-  count_checked(relay_, wrong, pattern_.length, origin);
+  count_checked(state_, wrong, pattern_.length, origin);
   return true;
 }
 
-void NodeWork::check_places(std::span<const Rank> senders) {
+void RankQueues::check_places(std::span<const Rank> senders) {
   if (case_.rank_opcode == RankOpcode::read) {
     for (std::uint64_t i = 0; i < window_.size(); ++i)
       if (window_[i]->link != nullptr && !check_place(i, window_[i]->link->peer))
@@ -356,27 +465,26 @@ void NodeWork::check_places(std::span<const Rank> senders) {
           fmt::format("--verify: nothing of what rank {} wrote is here", sender));
 }
 
-std::uint64_t NodeWork::sent() const {
+std::uint64_t RankQueues::sent() const {
   std::uint64_t count = 0;
   for (const CreditWindow& credit_window : credit_windows_) count += credit_window.sent;
   return count;
 }
 
 /// A message that begins here is of the first class, one that is passed on of a later one.
-std::uint64_t NodeWork::passed_on() const {
+std::uint64_t RankQueues::passed_on() const {
   std::uint64_t count = 0;
   for (std::size_t i = 0; i < credit_windows_.size(); ++i)
     if (i % classes_ != 0) count += credit_windows_[i].sent;
   return count;
 }
 
-std::string NodeWork::qp_text(std::uint32_t qp_num) const {
-  if (receive_mode_ == ReceiveMode::datagram)
-    return fmt::format("QP {:#x} on {}", qp_num, parts_.where);
+std::string RankQueues::qp_text(std::uint32_t qp_num) const {
+  if (receive_mode_ == ReceiveMode::datagram) return fmt::format("QP {:#x} on {}", qp_num, where_);
   for (const Link& link : links_)
     if (link.qp->qp_num == qp_num)
-      return fmt::format("QP {:#x} towards rank {} on {}", qp_num, link.peer, parts_.where);
-  return fmt::format("barrier QP {:#x} on {}", qp_num, parts_.where);
+      return fmt::format("QP {:#x} towards rank {} on {}", qp_num, link.peer, where_);
+  return fmt::format("barrier QP {:#x} on {}", qp_num, where_);
 }
 
 }  // namespace rdmameter

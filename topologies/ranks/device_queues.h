@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A rank's verbs objects for one case: QPs to its neighbours, CQ, memory. All of it is made before
-// the clock starts, and grows with the rank's degree.
+// A rank's queues on a device: registered memory, CQs, QPs to its neighbours.
 #pragma once
 
 #include <chrono>
@@ -12,10 +11,10 @@
 
 #include "core/engine/endpoint.h"
 #include "core/verbs/memory/memory.h"
-#include "topologies/ranks/connect/qp_maker.h"
-#include "topologies/ranks/node_work.h"
+#include "topologies/ranks/qp_maker.h"
 #include "topologies/ranks/rank_collective.h"
 #include "topologies/ranks/rank_plan.h"
+#include "topologies/ranks/rank_queues.h"
 
 namespace rdmameter {
 
@@ -29,19 +28,13 @@ const EndpointInfo& info_of(const std::map<Rank, EndpointInfo>& peers, Rank rank
 /// Why no message gets to a rank, or comes from it.
 using RefusedPeers = std::map<Rank, std::string>;
 
-class Node : NodeLayout {
+class DeviceQueues : public RankQueues {
  public:
   /// Creates everything and posts the receives; QPs are in INIT.
+  /// @param plan  borrowed
   /// @param seed  of all ranks' payloads
   /// @throws Unsupported, VerbsError  with how many QPs there were, where one could not be made
-  Node(OpenDevice& device, const TestCase& test_case, const TopologyPlan& plan,
-       const RankPlan& mine, Rank rank, std::uint64_t seed);
-  Node(Node&&) = delete;  // posted WRs point into it
-
-  using NodeLayout::connection_bytes;
-  using NodeLayout::qp_count;
-  using NodeLayout::receive_mode;
-  using NodeLayout::relay_bytes;
+  DeviceQueues(OpenDevice& device, const RankPlan& plan, std::uint64_t seed);
 
   /// The data that a neighbour needs of this rank: of its QPs only those between the two.
   EndpointInfo info_for(Rank neighbour) const;
@@ -54,8 +47,6 @@ class Node : NodeLayout {
   /// @param refused  each neighbour whose QP made a verb fail is added to it, with the error; null:
   ///                 the first such failure is thrown
   void connect(const std::map<Rank, EndpointInfo>& peers, RefusedPeers* refused = nullptr);
-
-  NodeWork& work() { return *work_; }
 
   std::uint32_t mtu_bytes() const { return mtu_bytes_; }
   /// The time of the calls of "create_qp", "create_ah" and "modify_qp" for the graph's QPs.
@@ -71,17 +62,16 @@ class Node : NodeLayout {
   void create_memory();
   void create_words();
   void create_qp_of(std::uint64_t number);
-  void build_work();
+  void create_collective();
   void create_queues();
   void require_reads() const;
   void create_cqs();
   Qp create_qp(std::uint64_t number, std::uint64_t all);
-  void connect_link(std::uint64_t number, const EndpointInfo& peer);
+  void connect_to(std::uint64_t number, const EndpointInfo& peer);
   void bring_up(ibv_qp& qp, const QpPath& path, std::uint32_t remote_qpn, std::uint32_t remote_psn,
                 std::uint32_t psn);
 
   OpenDevice& device_;
-  const std::string where_;
   std::uint32_t mtu_bytes_ = 0;
   std::uint16_t pkey_index_ = 0;
   QpMaker maker_;
@@ -89,16 +79,14 @@ class Node : NodeLayout {
   EndpointInfo info_;
 
   MessageMemory memory_;
-  std::optional<MessageMemory> words_;  ///< where the CPU does not reach `memory_`
+  std::optional<MessageMemory> word_memory_;  ///< where the CPU does not reach `memory_`
   ProtectionDomain domain_;
   Mr mr_, words_mr_;
-  std::optional<CompletionQueues> cqs_;  ///< one for all QPs, or each QP's own
-  std::vector<ibv_cq*> cq_pointers_;
-  Srq srq_;
+  std::optional<CompletionQueues> own_cqs_;  ///< one for all QPs, or each QP's own
+  Srq own_srq_;
   std::vector<Ah> ahs_;
-  std::vector<Qp> qps_;
-  std::unique_ptr<RankCollective> collective_;
-  std::unique_ptr<NodeWork> work_;
+  std::vector<Qp> own_qps_;
+  std::unique_ptr<RankCollective> own_collective_;
 };
 
 }  // namespace rdmameter

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "topologies/ranks/node.h"
+#include "topologies/ranks/device_queues.h"
 
 #include <fmt/format.h>
 
@@ -14,7 +14,7 @@
 #include "core/verbs/pkey.h"
 #include "core/verbs/probe.h"
 #include "topologies/ranks/cm_edges.h"
-#include "topologies/ranks/connect/qp_maker.h"
+#include "topologies/ranks/qp_maker.h"
 
 namespace rdmameter {
 namespace {
@@ -72,38 +72,29 @@ QpPath path_to_rank(const OpenDevice& device, const TestCase& test_case, Endpoin
   return path_between(mine, device.port.number, test_case, peer, agreed);
 }
 
-Node::Node(OpenDevice& device, const TestCase& test_case, const TopologyPlan& plan,
-           const RankPlan& mine, Rank rank, std::uint64_t seed)
-    : NodeLayout(test_case, plan, mine, rank, seed, device.limits.max_qp_wr,
-                 !is_iwarp(*device.context)),
+DeviceQueues::DeviceQueues(OpenDevice& device, const RankPlan& plan, std::uint64_t seed)
+    : RankQueues(plan, seed, device.limits.max_qp_wr, !is_iwarp(*device.context)),
       device_(device),
-      where_(device.port.where()),
       maker_(inline_bytes_of(receive_mode_, classes_)),
       info_(endpoint_info_of(device)),
       memory_(*device.context, device.limits.max_dm_size_bytes, memory_size(), device.numa_node,
-              test_case.initiator.memory, where_, device.memory, test_case.registration.gpu),
-      domain_(*device.context, test_case.queues.thread_domain, where_) {
+              case_.initiator.memory, device.port.where(), device.memory, case_.registration.gpu),
+      domain_(*device.context, case_.queues.thread_domain, device.port.where()) {
+  where_ = device.port.where();
   create_memory();
   create_queues();
-  for (std::uint64_t i = 0; i < qps_.size(); ++i) create_qp_of(i);
-  build_work();
+  for (std::uint64_t i = 0; i < own_qps_.size(); ++i) create_qp_of(i);
+  build();
+  if (plan_.traffic_mode() == TrafficMode::collective) create_collective();
 }
 
-void Node::build_work() {
-  const RankMemory messages{memory_.host(), memory_.address(), mr_->lkey};
-  NodeParts parts{.srq = srq_.get(), .messages = messages, .words = messages, .where = where_};
-  if (words_) parts.words = {words_->host(), words_->address(), words_mr_->lkey};
-  for (const Qp& qp : qps_) parts.qps.push_back(qp.get());
-  parts.cqs = cq_pointers_;
-  work_ = std::make_unique<NodeWork>(static_cast<const NodeLayout&>(*this), std::move(parts));
-  if (plan_.traffic_mode() != TrafficMode::collective) return;
-  collective_ = std::make_unique<RankCollective>(device_, case_, plan_, mine_.schedule, rank_,
-                                                 domain_.plain(), pattern_,
-                                                 [this](Rank to) { return work_->link_to(to); });
-  work_->take_part_in(*collective_);
+void DeviceQueues::create_collective() {
+  own_collective_ = std::make_unique<RankCollective>(device_, mine_, domain_.plain(), pattern_,
+                                                     [this](Rank to) { return link_to(to); });
+  take_part_in(*own_collective_);
 }
 
-void Node::create_memory() {
+void DeviceQueues::create_memory() {
   require_paging(device_.limits, case_, memory_uses(case_), where_);
   const bool apart = memory_.host() == nullptr;
   mr_ = memory_.register_part(domain_.plain(), 0, memory_.size_bytes(),
@@ -111,8 +102,9 @@ void Node::create_memory() {
   memory_.edit(0, pattern_.length, [this](std::span<std::byte> bytes) {
     fill_message(reinterpret_cast<std::uint8_t*>(bytes.data()), pattern_, rank_);
   });
+  messages_ = words_ = {memory_.host(), memory_.address(), mr_->lkey};
   if (apart) return create_words();
-  const Areas at = areas();
+  const RankAreas at = areas();
   std::byte* const bytes = memory_.host();
   std::memset(bytes + at.credited, 0, at.buffers - at.credited);
   Looks looks{device_.memory.cancel_check};
@@ -124,26 +116,27 @@ void Node::create_memory() {
 }
 
 /// The CPU reads credits, wherever messages are. Nothing else is looked at.
-void Node::create_words() {
+void DeviceQueues::create_words() {
   if (receive_mode_ == ReceiveMode::labelled)
     throw Unsupported(fmt::format(
         "without immediate data {} has a message's label among its bytes, where the CPU must reach "
         "it: use --memory host or huge",
         where_));
-  words_.emplace(*device_.context, 0, areas().buffers, device_.numa_node, "", where_,
-                 device_.memory);
-  words_mr_ = words_->register_part(domain_.plain(), 0, words_->size_bytes(),
-                                    memory_access(case_, remote_access(case_)));
-  info_.address = words_->address() + areas().credited;
+  word_memory_.emplace(*device_.context, 0, areas().buffers, device_.numa_node, "", where_,
+                       device_.memory);
+  words_mr_ = word_memory_->register_part(domain_.plain(), 0, word_memory_->size_bytes(),
+                                          memory_access(case_, remote_access(case_)));
+  words_ = {word_memory_->host(), word_memory_->address(), words_mr_->lkey};
+  info_.address = words_.address + areas().credited;
   info_.rkeys = {words_mr_->rkey};
 }
 
-void Node::create_queues() {
+void DeviceQueues::create_queues() {
   const std::uint64_t count = qp_count();
   require_qps(device_, count);
   std::uint64_t deepest = receive_mode_ == ReceiveMode::datagram ? case_.queues.depth : 0;
   for (std::uint64_t link = 0; link < link_count_; ++link) {
-    const QueueEntries entries = entries_of(link, classes_);
+    const Entries entries = entries_of(link, classes_);
     deepest = std::max({deepest, entries.sends, entries.receives});
   }
   if (deepest > device_.limits.max_qp_wr)
@@ -161,17 +154,18 @@ void Node::create_queues() {
       throw Unsupported(
           fmt::format("an SRQ of {} WRs, and {} has at most {}: use a smaller --depth", receives(),
                       where_, device_.limits.max_srq_wr));
-    srq_.reset(check_pointer([&] { return ibv_create_srq(&domain_.of_queues(), &attributes); },
-                             "ibv_create_srq", where_));
+    own_srq_.reset(check_pointer([&] { return ibv_create_srq(&domain_.of_queues(), &attributes); },
+                                 "ibv_create_srq", where_));
+    srq_ = own_srq_.get();
   }
   pkey_index_ = choose_pkey(*device_.context, device_.port, case_.path).index;
-  qps_.resize(count);
+  own_qps_.resize(count);
   info_.qpns.resize(count);
   info_.psns.resize(count);
 }
 
 /// Reads go without credits, so of a queue's sends all but one are reads.
-void Node::require_reads() const {
+void DeviceQueues::require_reads() const {
   if (!case_.connects_ranks() || case_.rank_opcode != RankOpcode::read) return;
   const std::uint32_t most = most_reads_posted(*device_.context, 1);
   if (most == 0) return;
@@ -182,26 +176,27 @@ void Node::require_reads() const {
           where_, reads, most));
 }
 
-void Node::create_qp_of(std::uint64_t number) {
-  Qp qp = create_qp(number, qps_.size());
+void DeviceQueues::create_qp_of(std::uint64_t number) {
+  Qp qp = create_qp(number, own_qps_.size());
   modify_qp_.time([&] {
     to_init(*qp, case_.transport, device_.port.number, pkey_index_, remote_access(case_), kQkey,
             where_);
   });
-  qps_[number] = std::move(qp);
-  info_.qpns[number] = qps_[number]->qp_num;
+  info_.qpns[number] = qp->qp_num;
+  qps_.push_back(qp.get());
+  own_qps_[number] = std::move(qp);
   info_.psns[number] = random_psn();
 }
 
-void Node::create_cqs() {
+void DeviceQueues::create_cqs() {
   const bool datagram = receive_mode_ == ReceiveMode::datagram;
   const bool per_qp = case_.queues.cq_sharing == CqSharing::per_qp && !datagram;
   std::uint64_t cqes = 0;
   if (per_qp) {
     for (std::uint64_t link = 0; link < link_count_; ++link)
-      cqes = std::max(cqes, completions(entries_of(link, classes_)));
+      cqes = std::max(cqes, entries_of(link, classes_).completions());
   } else {
-    cqes = completions(entries(classes_));
+    cqes = entries(classes_).completions();
   }
   if (cqes > device_.limits.max_cqe)
     throw Unsupported(fmt::format(
@@ -214,33 +209,34 @@ void Node::create_cqs() {
         "{} CQs of a rank and one for its barrier, and {} has {}: use --cq-sharing shared, or a "
         "graph of fewer QPs",
         count, where_, device_.limits.max_cq));
-  cqs_.emplace(*device_.context,
-               CqPlan{.count = count,
-                      .entries = cqes,
-                      .timestamps = false,
-                      .domain = domain_.parent(),
-                      .which = fmt::format("CQ (one of {})", count)},
-               case_, where_);
-  cq_pointers_ = cqs_->all();
+  own_cqs_.emplace(*device_.context,
+                   CqPlan{.count = count,
+                          .entries = cqes,
+                          .timestamps = false,
+                          .domain = domain_.parent(),
+                          .which = fmt::format("CQ (one of {})", count)},
+                   case_, where_);
+  cqs_ = own_cqs_->all();
 }
 
-Qp Node::create_qp(std::uint64_t number, std::uint64_t all) {
+Qp DeviceQueues::create_qp(std::uint64_t number, std::uint64_t all) {
   ibv_qp_init_attr attributes{};
-  attributes.send_cq = attributes.recv_cq = cq_pointers_[cq_pointers_.size() == 1 ? 0 : number];
-  attributes.srq = srq_.get();
-  const QueueEntries queues =
+  attributes.send_cq = attributes.recv_cq = cqs_[cqs_.size() == 1 ? 0 : number];
+  attributes.srq = srq_;
+  const Entries queues =
       receive_mode_ == ReceiveMode::datagram ? entries(classes_) : entries_of(number, classes_);
-  attributes.cap = {
-      .max_send_wr = static_cast<std::uint32_t>(queues.sends),
-      .max_recv_wr = srq_ ? 0 : std::max(static_cast<std::uint32_t>(queues.receives), 1U),
-      .max_send_sge = receive_mode_ == ReceiveMode::labelled ? 2U : 1U,
-      .max_recv_sge = 1,
-      .max_inline_data = 0};
+  attributes.cap = {.max_send_wr = static_cast<std::uint32_t>(queues.sends),
+                    .max_recv_wr = srq_ != nullptr
+                                       ? 0
+                                       : std::max(static_cast<std::uint32_t>(queues.receives), 1U),
+                    .max_send_sge = receive_mode_ == ReceiveMode::labelled ? 2U : 1U,
+                    .max_recv_sge = 1,
+                    .max_inline_data = 0};
   attributes.qp_type = qp_type(case_.transport);
   Qp qp = maker_.make(domain_.of_queues(), attributes);
   if (qp) return qp;
   const int error = errno;
-  if (srq_ && case_.transport != Transport::rc && number == 0)
+  if (srq_ != nullptr && case_.transport != Transport::rc && number == 0)
     throw Unsupported(fmt::format(
         "{} does not share receives among QPs of this transport: use --recv rq, or --transport rc",
         where_));
@@ -248,7 +244,7 @@ Qp Node::create_qp(std::uint64_t number, std::uint64_t all) {
   throw_no_qp(device_, "graph", number, all, error);
 }
 
-EndpointInfo Node::info_for(Rank neighbour) const {
+EndpointInfo DeviceQueues::info_for(Rank neighbour) const {
   EndpointInfo info = info_;
   if (receive_mode_ == ReceiveMode::datagram) return info;
   const auto per_edge = static_cast<std::ptrdiff_t>(edge_qps(case_).all);
@@ -258,23 +254,23 @@ EndpointInfo Node::info_for(Rank neighbour) const {
   return info;
 }
 
-std::vector<ibv_qp*> Node::qps_with(Rank neighbour) const {
+std::vector<ibv_qp*> DeviceQueues::qps_with(Rank neighbour) const {
   std::vector<ibv_qp*> qps;
   const std::uint64_t count = edge_qps(case_).all, first = place_of(neighbours_, neighbour) * count;
-  for (std::uint64_t i = first; i < first + count; ++i) qps.push_back(qps_[i].get());
+  for (std::uint64_t i = first; i < first + count; ++i) qps.push_back(qps_[i]);
   return qps;
 }
 
-void Node::connect(const std::map<Rank, EndpointInfo>& peers, RefusedPeers* refused) {
+void DeviceQueues::connect(const std::map<Rank, EndpointInfo>& peers, RefusedPeers* refused) {
   if (receive_mode_ == ReceiveMode::datagram && link_count_ > 0) {
-    const QpPath path = path_to_rank(device_, case_, info_of(peers, work_->links().front().peer));
+    const QpPath path = path_to_rank(device_, case_, info_of(peers, links().front().peer));
     bring_up(*qps_.front(), path, 0, 0, info_.psns[0]);  // without a peer: it must not fail
   }
   for (std::uint64_t i = 0; i < link_count_; ++i) {
-    const Rank neighbour = work_->links()[i].peer;
+    const Rank neighbour = links()[i].peer;
     const EndpointInfo& peer = info_of(peers, neighbour);
     try {
-      connect_link(i, peer);
+      connect_to(i, peer);
     } catch (const VerbsError& error) {
       if (refused == nullptr) throw;
       refused->emplace(neighbour, error.what());
@@ -282,10 +278,10 @@ void Node::connect(const std::map<Rank, EndpointInfo>& peers, RefusedPeers* refu
   }
 }
 
-void Node::connect_link(std::uint64_t number, const EndpointInfo& peer) {
-  Link& link = work_->links()[number];
+void DeviceQueues::connect_to(std::uint64_t number, const EndpointInfo& peer) {
+  Link& link = links()[number];
   if (is_iwarp(*device_.context)) {
-    work_->connect_link(number, peer.address, peer.rkeys.at(0), maker_.inline_flag());
+    connect_link(number, peer.address, peer.rkeys.at(0), maker_.inline_flag());
     if (link.peer < rank_) send_first(*link.qp, peer, where_);
     return;
   }
@@ -305,19 +301,19 @@ void Node::connect_link(std::uint64_t number, const EndpointInfo& peer) {
     return;
   }
   const std::uint64_t between = number % edge_qps(case_).all;
-  work_->connect_link(number, peer.address, peer.rkeys.at(0), maker_.inline_flag());
+  connect_link(number, peer.address, peer.rkeys.at(0), maker_.inline_flag());
   bring_up(*link.qp, path, peer.qpns.at(between), peer.psns.at(between), info_.psns[number]);
 }
 
-void Node::bring_up(ibv_qp& qp, const QpPath& path, std::uint32_t remote_qpn,
-                    std::uint32_t remote_psn, std::uint32_t psn) {
+void DeviceQueues::bring_up(ibv_qp& qp, const QpPath& path, std::uint32_t remote_qpn,
+                            std::uint32_t remote_psn, std::uint32_t psn) {
   modify_qp_.time([&] {
     to_rtr(qp, case_.transport, path, remote_qpn, remote_psn, where_);
     to_rts(qp, case_.transport, path, psn, where_);
   });
 }
 
-NamedCounts Node::connect_ns() const {
+NamedCounts DeviceQueues::connect_ns() const {
   NamedCounts times{{"create_qp", maker_.created_ns()}, {"modify_qp", modify_qp_.total_ns()}};
   if (!ahs_.empty()) times.emplace_back("create_ah", create_ah_.total_ns());
   return times;

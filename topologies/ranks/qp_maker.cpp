@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "topologies/ranks/connect/qp_maker.h"
+#include "topologies/ranks/qp_maker.h"
 
 #include <fmt/format.h>
 
