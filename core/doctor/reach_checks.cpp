@@ -170,9 +170,7 @@ bool check_subnets(Examination& examination) {
                        fmt::format("{} and {} are in one subnet: this machine may answer for the "
                                    "address of one by the other, and packets take the wrong port",
                                    ports[i].name, ports[j].name),
-                       "give each port a subnet of its own; or sysctl "
-                       "net.ipv4.conf.all.arp_ignore=1 and arp_announce=2, and a routing rule for "
-                       "each address (`ip rule add from`)");
+                       kOneSubnetRemedy);
       return true;  // one finding; the remedy is for all ports
     }
   return true;

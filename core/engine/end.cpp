@@ -2,6 +2,7 @@
 #include "core/engine/end.h"
 
 #include "core/base/error.h"
+#include "core/engine/device/device_terms.h"
 #include "core/engine/verbs_runner.h"
 
 namespace rdmameter {
@@ -59,6 +60,7 @@ End make_verbs_end(std::span<OpenDevice* const> devices, const TestCase& test_ca
                    std::uint64_t seed, CmWatch watch, const Placement& placement) {
   const std::size_t endpoints = devices.size() * test_case.threads;
   const std::size_t loops = endpoints * (role == Role::initiator ? test_case.sharers : 1);
+  require_reached_apart(devices, test_case);
   End end{make_side(devices, test_case, role, seed, watch, placement.of_loops(0, loops))};
   const Role other = role == Role::initiator ? Role::responder : Role::initiator;
   if (test_case.bidirectional)

@@ -93,6 +93,14 @@ class Devices(rdmameter.Test):
             self.assertRegex(shown, "of its slot")
             self.assertIn("Of its slot: what all devices in the same PCIe slot had together.", shown)
 
+    def test_two_interfaces_of_one_subnet_are_not_connected_by_rdma_cm(self):
+        self.set("PERSONALITY", "iwarp")  # whose devices have an interface each, and rdma_cm alone
+        for end in ("--device", "--peer-device"):
+            reason = self.skipped("write_bw", end, "soft0+soft1")
+            self.assertRegex(reason, r"soft0/1 .soft0. and soft1/1 .soft1. are in one subnet: .*net.ipv4.conf.all.arp_ignore=1 ")
+            self.assertNotIn("--connect tcp", reason)
+        self.measure("write_bw", "--device", "soft0,soft1", "--iterations", "400")
+
     def test_one_that_fails_ends_the_case_with_its_name(self):
         for wire, reason in (("0-0:rate=1G,1-1:loss=1", "soft1/1"),):
             self.wire(wire, 2)
