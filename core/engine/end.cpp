@@ -20,8 +20,9 @@ Side make_side(std::span<OpenDevice* const> devices, const TestCase& test_case, 
     const Pinned pinned = side.pinned_to_make(side.runners.size());
     TestCase own = test_case;
     own.path.first_qp = i * test_case.qps;
-    auto first = std::make_unique<VerbsRunner>(*devices[i / test_case.threads], own, role,
-                                               seed + 2 * i, watch);
+    const std::size_t device = i / test_case.threads;
+    take_memory_of_device(own, device);
+    auto first = std::make_unique<VerbsRunner>(*devices[device], own, role, seed + 2 * i, watch);
     const VerbsRunner& shared = *first;
     side.runners.push_back(std::move(first));
     for (std::uint32_t sharer = 1; sharer < side.sharers; ++sharer)
@@ -58,9 +59,9 @@ std::vector<LoopPlace> End::places() const {
 
 End make_verbs_end(std::span<OpenDevice* const> devices, const TestCase& test_case, Role role,
                    std::uint64_t seed, CmWatch watch, const Placement& placement) {
+  require_reached_apart(devices, test_case);
   const std::size_t endpoints = devices.size() * test_case.threads;
   const std::size_t loops = endpoints * (role == Role::initiator ? test_case.sharers : 1);
-  require_reached_apart(devices, test_case);
   End end{make_side(devices, test_case, role, seed, watch, placement.of_loops(0, loops))};
   const Role other = role == Role::initiator ? Role::responder : Role::initiator;
   if (test_case.bidirectional)
