@@ -146,9 +146,11 @@ class Use(Check):
         for words in (("show", done.path), ("export", done.path, "--format", "bmf"), ("report", done.path, "-o", self.output()),
                       ("history", "add", done.path, "--into", self.output())):
             subprocess.run([rdmameter.program, *words], check=True, capture_output=True)
-        gates = subprocess.run([rdmameter.program, "compare", done.path, done.path, "--gate", "write_bw/* of_bound >= 90%"],
-                               check=False, capture_output=True, text=True)
-        self.assertIn("of_bound >= 90%", gates.stdout)
+        # Of both directions it is the share of twice the bound of one.
+        for gate, verdict in (("read_bw/* of_bound >= 80%", "pass"), ("*/bidirectional:on/* of_bound >= 80%", "pass"),
+                              ("*/bidirectional:on/* of_bound <= 105%", "pass"), ("*/bidirectional:on/* of_bound <= 10%", "fail")):
+            gates = subprocess.run([rdmameter.program, "compare", done.path, done.path, "--gate", gate], check=False, capture_output=True, text=True)
+            self.assertRegex(gates.stdout, rf"(?m)^gates\n  {verdict} ", gate)
 
     @rdmameter.on(rdmameter.SOFTWARE)
     def test_a_server_is_examined_and_measured_with(self):
