@@ -2,6 +2,7 @@
 #include "bench/check/judge.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -9,6 +10,7 @@
 #include <cmath>
 #include <functional>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "bench/check/check_facts.h"
@@ -168,11 +170,21 @@ void CheckJudge::judge_by_siblings(const CheckReading& reading) {
   judge_by(CheckReason::siblings, reading, others, "its siblings have");
 }
 
+/// The same test of the same devices, by whatever options.
+std::vector<const Row*> rows_like(const Row& row, std::span<const Row> expected) {
+  constexpr std::array kKeys{"test",   "size_bytes", "qps",        "bidirectional",
+                             "memory", "device",     "peer_device"};
+  std::vector<const Row*> alike;
+  for (const Row& before : expected)
+    if (before.status == Row::Status::ok && std::ranges::all_of(kKeys, [&](const char* key) {
+          return fact_at(before.case_object, key) == fact_at(row.case_object, key);
+        }))
+      alike.push_back(&before);
+  return alike;
+}
+
 void CheckJudge::judge_by_expected(const CheckReading& reading, std::span<const Row> expected) {
-  std::vector<const Row*> before;
-  for (const Row& row : expected)
-    if (row.name == reading.row->name) before.push_back(&row);
-  judge_by(CheckReason::expected, reading, before, "expected");
+  judge_by(CheckReason::expected, reading, rows_like(*reading.row, expected), "expected");
 }
 
 /// Packets that an end has sent by this row, as far as its payload tells.
@@ -191,6 +203,12 @@ void add_name(std::vector<std::pair<std::string, std::string>>& lists, const std
     lists.emplace_back(reason, name);
   else
     same->second += ", " + name;
+}
+
+/// "mlx5_0 - mlx5_1"
+std::string pair_of(const Row& row) {
+  return fmt::format("{} - {}", text_at(row.case_object, "device"),
+                     text_at(row.case_object, "peer_device"));
 }
 
 bool is_loss(const std::string& counter) {
@@ -256,6 +274,24 @@ std::vector<std::string> not_judged(std::span<const CheckSubject> subjects,
   std::vector<std::string> texts;
   for (const auto& [reason, names] : why) texts.push_back(fmt::format("{} {}", names, reason));
   return texts;
+}
+
+std::size_t count_expected(std::span<const CheckReading> readings, std::span<const Row> expected) {
+  return static_cast<std::size_t>(std::ranges::count_if(readings, [&](const auto& reading) {
+    return reading.row->status == Row::Status::ok && !rows_like(*reading.row, expected).empty();
+  }));
+}
+
+std::string expected_text(std::span<const CheckReading> readings, std::span<const Row> expected,
+                          const std::string& file) {
+  if (const std::size_t count = count_expected(readings, expected); count > 0)
+    return fmt::format("{} of {} cases are in {}", count, readings.size(), file);
+  std::set<std::string> theirs, ours;
+  for (const Row& row : expected) theirs.insert(pair_of(row));
+  for (const CheckReading& reading : readings) ours.insert(pair_of(*reading.row));
+  return fmt::format(
+      "nothing of {} is about this machine's devices: it has cases of {}, and this check of {}",
+      file, fmt::join(theirs, ", "), fmt::join(ours, ", "));
 }
 
 std::string together_text(std::span<const CheckSubject> subjects,

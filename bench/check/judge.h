@@ -81,6 +81,14 @@ std::vector<CheckFinding> confirmed(std::span<const CheckFinding> first,
 std::vector<std::string> not_judged(std::span<const CheckSubject> subjects,
                                     std::span<const CheckReading> readings);
 
+/// How many of the readings an earlier check has, too: the same test of the same devices.
+std::size_t count_expected(std::span<const CheckReading> readings, std::span<const Row> expected);
+
+/// That number; where it is 0, whose cases the earlier check has.
+/// @param file  its name
+std::string expected_text(std::span<const CheckReading> readings, std::span<const Row> expected,
+                          const std::string& file);
+
 /// What devices do together beside what each does alone: "write together: 380 Gb/s, ...". No
 /// finding, since what they share (a slot, an uplink, memory) may be meant so. Empty: nothing was
 /// measured together.

@@ -62,10 +62,13 @@ PlannedCase planned_case(const CheckTest& test, const CheckedEnds& ends, double 
   return planned;
 }
 
-/// All pairs as one. A peer that is left to the ends leaves all to them.
+/// All pairs as one, whose name does not depend on their order. A peer that is left to the ends
+/// leaves all to them.
 CheckedEnds joined(std::span<const CheckedEnds> pairs) {
-  CheckedEnds all = pairs.front();
-  for (const CheckedEnds& ends : pairs.subspan(1)) {
+  std::vector<CheckedEnds> sorted(pairs.begin(), pairs.end());
+  std::ranges::sort(sorted, {}, &CheckedEnds::device);
+  CheckedEnds all = sorted.front();
+  for (const CheckedEnds& ends : std::span(sorted).subspan(1)) {
     all.device += kDeviceSeparator + ends.device;
     all.peer = all.peer.empty() || ends.peer.empty() ? "" : all.peer + kDeviceSeparator + ends.peer;
   }

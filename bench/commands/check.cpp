@@ -65,8 +65,13 @@ CheckRequest completed(const CheckArguments& options) {
     request.host = {.target = {.kind = RunTarget::Kind::loopback}};
   else
     request.host = hosts.front();
-  if (!request.peers.empty() && request.peers.size() != request.devices.size())
-    throw UsageError("--peer-device: takes one name for each of --device, in their order");
+  const auto all = [](const std::vector<std::string>& names) {
+    return !names.empty() && names.front() == kAllDevices;
+  };
+  if (!request.peers.empty() && (request.peers.size() != request.devices.size() ||
+                                 all(request.peers) || all(request.devices)))
+    throw UsageError(
+        "--peer-device: takes one name for each name of --device, in their order, and no 'all'");
   if (request.brief) request.limits = {.time_s = kBriefTime_s, .tests = kBriefTests};
   request.limits.time_s = options.time_s.value_or(request.limits.time_s);
   return request;

@@ -236,6 +236,8 @@ std::vector<std::string> CheckRun::notes(std::span<const CheckReading> readings)
   std::vector<std::string> texts;
   if (const std::string text = together_text(subjects_, readings); !text.empty())
     texts.push_back(text);
+  if (!request_.expect.empty())
+    texts.push_back("expected: " + expected_text(readings, expected_, request_.expect));
   for (const std::string& text : not_judged(subjects_, readings))
     texts.push_back("not judged: " + text);
   if (!plan_.left_out.empty())
@@ -258,8 +260,10 @@ ExitStatus CheckRun::report(const RunTally& tally, std::vector<CheckFinding> fin
                            .notes = notes(read),
                            .elapsed_s = elapsed_s()};
   const TextStyle style = terminal_style();
-  std::string text =
-      request_.brief ? printable(check_line(report, true)) + "\n" : check_text(report, style);
+  std::string line = check_line(report, true);
+  if (!request_.expect.empty() && count_expected(read, expected_) == 0)
+    line += "; " + expected_text(read, expected_, request_.expect);
+  std::string text = request_.brief ? printable(line) + "\n" : check_text(report, style);
   if (!style.utf8) text = to_ascii(text);
   request_.output == "-" ? tell_text(text) : print_text(text);
   if (tally.measured == 0 && tally.failed == 0) return ExitStatus::failed;  // each was skipped

@@ -11,6 +11,8 @@
 #include "core/base/kernel_files.h"
 #include "core/doctor/examination.h"
 #include "core/doctor/thresholds.h"
+#include "core/verbs/gid_pair.h"
+#include "core/verbs/link_rate.h"
 
 namespace rdmameter {
 namespace {
@@ -168,9 +170,7 @@ bool check_subnets(Examination& examination) {
                        fmt::format("{} and {} are in one subnet: this machine may answer for the "
                                    "address of one by the other, and packets take the wrong port",
                                    ports[i].name, ports[j].name),
-                       "give each port a subnet of its own; or sysctl "
-                       "net.ipv4.conf.all.arp_ignore=1 and arp_announce=2, and a routing rule for "
-                       "each address (`ip rule add from`)");
+                       kOneSubnetRemedy);
       return true;  // one finding; the remedy is for all ports
     }
   return true;
@@ -198,18 +198,13 @@ struct Function {
   std::string number;
 };
 
-/// "0000:1a:00.0", from "PCI_SLOT_NAME=..." of the device's events; nothing: no PCIe, or a virtual
-/// function, which shares its port by design.
+/// Nothing: no PCIe, or a virtual function, which shares its port by design.
 std::optional<Function> function_of(const ExaminedDevice& device) {
-  constexpr std::string_view kKey = "PCI_SLOT_NAME=";
   if (is_there(device.path / "device/physfn")) return std::nullopt;
-  std::ifstream events(device.path / "device/uevent");
-  for (std::string line; std::getline(events, line);) {
-    const auto dot = line.rfind('.');
-    if (line.starts_with(kKey) && dot != std::string::npos)
-      return Function{line.substr(kKey.size(), dot - kKey.size()), line.substr(dot + 1)};
-  }
-  return std::nullopt;
+  const std::string address = pcie_address(device.path).value_or("");
+  const auto dot = address.rfind('.');
+  if (dot == std::string::npos) return std::nullopt;
+  return Function{address.substr(0, dot), address.substr(dot + 1)};
 }
 
 /// Two slots of one adapter lead to the same port: Socket Direct, and machines that give an adapter

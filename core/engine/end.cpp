@@ -2,6 +2,7 @@
 #include "core/engine/end.h"
 
 #include "core/base/error.h"
+#include "core/engine/device/device_terms.h"
 #include "core/engine/verbs_runner.h"
 
 namespace rdmameter {
@@ -66,6 +67,7 @@ ConnectedCase ConnectedEnd::connected_case(const Introductions& peer) const {
 
 End make_verbs_end(std::span<OpenDevice* const> devices, const DeviceCase& test_case,
                    std::uint64_t seed, CmWatch watch, const Placement& placement) {
+  require_reached_apart(devices, test_case);
   const std::size_t endpoints = devices.size() * test_case->threads;
   const std::size_t loops =
       endpoints * (test_case.role() == Role::initiator ? test_case->sharers : 1);

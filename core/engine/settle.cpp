@@ -145,6 +145,7 @@ DeviceCase DeviceCase::on_null_device(const TestCase& asked) {
 DeviceCase DeviceCase::of_endpoint(std::uint64_t number) const {
   DeviceCase one = *this;
   one.case_.path.first_qp = number * shared_.qps;
+  take_memory_of_device(one.case_, number / case_.threads);
   return one;
 }
 

@@ -2,6 +2,7 @@
 #include "core/engine/side.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <barrier>
@@ -235,6 +236,20 @@ nlohmann::ordered_json Side::resources() const {
   return sum;
 }
 
+namespace {
+
+/// A fact that is a text: "dmabuf"; where devices differ, that of each: "dmabuf+pointer".
+std::string fact_of_devices(const Side& side, const char* key) {
+  std::vector<std::string> texts;
+  for (std::size_t i = 0; i < side.devices; ++i)
+    texts.push_back(side.first_of(i).facts().at(key).get<std::string>());
+  const bool alike = std::ranges::count(texts, texts.front()) == std::ssize(texts);
+  return alike ? texts.front()
+               : fmt::format("{}", fmt::join(texts, std::string(1, kDeviceSeparator)));
+}
+
+}  // namespace
+
 nlohmann::ordered_json Side::facts() const {
   nlohmann::ordered_json facts = first().facts();
   if (runners.size() == 1) return facts;
@@ -243,6 +258,8 @@ nlohmann::ordered_json Side::facts() const {
       *fact = std::ranges::all_of(runners, [key](const auto& runner) {
         return runner->facts().at(key).template get<bool>();
       });
+  for (const char* key : {"gpu_registration", "gpu_pcie_path"})
+    if (facts.contains(key)) facts[key] = fact_of_devices(*this, key);
   for (std::size_t i = 0; i < runners.size(); ++i) {
     const LoopTally& tally = runners[i]->tally();
     nlohmann::ordered_json& one = facts["per_thread"].emplace_back(nlohmann::ordered_json{

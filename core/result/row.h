@@ -172,6 +172,9 @@ struct DeviceData {
   std::uint64_t messages = 0, bytes = 0, window_ns = 0;
   /// What links and slots of the two leave to payload [Gb/s]; nothing: not known.
   std::optional<double> bound_gbps;
+  /// Of the PCIe slot that ports of the case share, at the end where it is fuller: what it leaves to
+  /// payload, and what its devices had together [Gb/s]; nothing: none is shared, or not known.
+  std::optional<double> slot_bound_gbps = {}, slot_gbps = {};
 };
 
 /// How far the repetitions of a case have settled the median of one metric.

@@ -141,6 +141,11 @@ std::optional<double> bound_percent(const DeviceData& data) {
   return 100 * bandwidth_gbps(data.bytes, data.window_ns) / *data.bound_gbps;
 }
 
+std::optional<double> slot_percent(const DeviceData& data) {
+  if (!data.slot_gbps || !data.slot_bound_gbps || *data.slot_bound_gbps <= 0) return std::nullopt;
+  return 100 * *data.slot_gbps / *data.slot_bound_gbps;
+}
+
 double background_gbps(const BackgroundData& data) {
   return rate(data.bytes, data.window_ns) * 8;
 }

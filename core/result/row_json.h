@@ -54,6 +54,8 @@ std::optional<double> settled_share(const SettledMetric& settled);
 double background_per_s(const BackgroundData& data);  ///< operations [1/s]
 /// Of its bound; nothing: that is not known.
 std::optional<double> bound_percent(const DeviceData& data);
+/// Of the slot that it shares, what all devices there had; nothing: it shares none.
+std::optional<double> slot_percent(const DeviceData& data);
 double background_gbps(const BackgroundData& data);  ///< payload [1e9 bits/s]
 
 double load_part_gbps(const LoadPart& part);      ///< payload reached [1e9 bits/s]

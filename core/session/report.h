@@ -65,8 +65,8 @@ void list_fields(auto& fields, Is<Report> auto& report) {
   fields("reordered", report.reordered, messages);
   fields("peak", report.peak);
   fields("counters", report.counters);
-  fields("gpu_registration", report.gpu_registration, {.max_size = 16});
-  fields("gpu_pcie_path", report.gpu_pcie_path, {.max_size = 16});
+  fields("gpu_registration", report.gpu_registration, {.max_size = 16 * kMostDevices});
+  fields("gpu_pcie_path", report.gpu_pcie_path, {.max_size = 16 * kMostDevices});
   fields("data_in_order", report.data_in_order);
   fields("gap_limit_ns", report.watched.gap_limit_ns, messages);
   fields.embedded("gaps", report.watched.gaps, gaps_to_json, gaps_from_json);

@@ -266,8 +266,22 @@ std::string why_not_among_ranks(const TestCase& c) {
                      lacking);
 }
 
+/// A GPU for each device, in the order in which the devices are named.
+std::string why_not_a_gpu_each(const TestCase& c) {
+  for (const Role role : {Role::initiator, Role::responder}) {
+    const std::size_t gpus = split_memory(c.end(role).memory).size();
+    if (gpus == 1 || gpus == split_devices(c.end(role).device).size()) continue;
+    return fmt::format(
+        "--{0}memory names {1} GPUs, one for each device in order: name {1} devices by "
+        "--{0}device A+B, or one GPU for all",
+        role == Role::initiator ? "" : "peer-", gpus);
+  }
+  return {};
+}
+
 /// Devices of one case are measured together, each with one of the peer's.
 std::string why_not_on_devices(const TestCase& c) {
+  if (std::string why = why_not_a_gpu_each(c); !why.empty()) return why;
   if (!names_several(c.initiator) && !names_several(c.responder)) return {};
   if (c.topology()) return "each rank has one device: use --device NAME";
   if (c.control())

@@ -106,6 +106,11 @@ bool gpu_name(std::string_view text) {
 }
 static_assert(kCudaMemory.size() == kRocmMemory.size());
 
+bool gpu_names(const std::string& text) {
+  const std::vector<std::string> names = split_memory(text);
+  return names.size() <= kMostDevices && std::ranges::all_of(names, gpu_name);
+}
+
 bool good_cpus(const Axis& axis, std::string_view text) {
   const std::vector<unsigned> cpus = cpu_list(text, kCpuSeparator);
   return !cpus.empty() && text.size() < 256 && *std::ranges::max_element(cpus) <= axis.max;
@@ -118,7 +123,7 @@ bool good_text(const Axis& axis, std::string_view text) {
     case AxisKind::source:
       return file_path(text);
     case AxisKind::memory:
-      return file_path(text) || dmabuf_name(text) || gpu_name(text);
+      return file_path(text) || dmabuf_name(text) || gpu_names(std::string(text));
     case AxisKind::group:
       return multicast_address(text);
     case AxisKind::shape:
@@ -223,7 +228,7 @@ std::string accepts_text(const Axis& axis) {
     case AxisKind::memory:
       return text +
              ", file:PATH, dmabuf:NAME (of a DMA heap, or udmabuf), or of a GPU cuda:N, "
-             "cuda:BUS_ID (0000:17:00.0) or rocm:N (N from 0)";
+             "cuda:BUS_ID (0000:17:00.0) or rocm:N (N from 0); cuda:0+cuda:1 is one for each device";
     case AxisKind::group:
       return "auto, or a multicast address: IPv4 (224.0.0.0/4) or IPv6 (ff00::/8)";
     case AxisKind::labels:
@@ -353,7 +358,18 @@ bool names_several(const EndSettings& end) {
   return end.device == kAllDevices || end.device.find(kDeviceSeparator) != std::string::npos;
 }
 
+std::vector<std::string> split_memory(const std::string& memory) {
+  return is_gpu(memory) ? split_devices(memory) : std::vector{memory};
+}
+
+void take_memory_of_device(TestCase& test_case, std::size_t i) {
+  for (EndSettings* const end : {&test_case.initiator, &test_case.responder})
+    if (const auto all = split_memory(end->memory); all.size() > 1 && i < all.size())
+      end->memory = all[i];
+}
+
 TestCase of_device(TestCase test_case, std::size_t i) {
+  take_memory_of_device(test_case, i);
   for (EndSettings* const end : {&test_case.initiator, &test_case.responder}) {
     const std::vector<std::string> names = split_devices(end->device);
     if (i < names.size()) end->device = names[i];

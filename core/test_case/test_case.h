@@ -103,7 +103,7 @@ inline constexpr char kCpuSeparator = '+';
 /// An atomic works on 8 bytes, aligned to 8 (IBTA vol. 1, 9.4.5).
 inline constexpr std::uint64_t kAtomicBytes = 8;
 
-/// Between devices of one case: "mlx5_0+mlx5_1"; and all of an end's that reach one of the peer's.
+/// Between devices of one case, "mlx5_0+mlx5_1", and between their GPUs; and all of an end's that reach one of the peer's.
 inline constexpr char kDeviceSeparator = '+';
 inline constexpr std::string_view kAllDevices = "all";
 inline constexpr std::size_t kMostDevices = 64, kMostDeviceChars = 63;  ///< of a case; of a name
@@ -118,7 +118,8 @@ struct EndSettings {
   std::uint64_t port_num = 0;
   std::uint64_t gid_index = 0;
   std::string core;  ///< empty: near the device where possible; numa, off, "3", "0-3+8"
-  /// empty: host; huge, huge1g, device, file:PATH, dmabuf:NAME, cuda:N, cuda:BUS_ID, rocm:N
+  /// empty: host; huge, huge1g, device, file:PATH, dmabuf:NAME, cuda:N, cuda:BUS_ID, rocm:N; of
+  /// several devices "cuda:0+cuda:1", a GPU for each
   std::string memory;
 };
 
@@ -428,6 +429,12 @@ bool names_device(std::string_view list, std::string_view device);
 
 /// Is that more than the name of one device?
 bool names_several(const EndSettings& end);
+
+/// "cuda:0+cuda:1", a GPU for each device; of other memory, which all devices have, that alone.
+std::vector<std::string> split_memory(const std::string& memory);
+
+/// Leaves of the memory of both ends what their i-th device has.
+void take_memory_of_device(TestCase& test_case, std::size_t i);
 
 /// The part of a case that one device of each end has.
 /// @param i  below devices(); an end that has no such device keeps its text

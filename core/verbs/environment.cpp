@@ -256,6 +256,7 @@ json device_slot_json(std::string_view device, const std::filesystem::path& sysf
           {"numa_node", or_null(device_numa_node(device, sysfs))},
           {"pcie_speed", or_null(read_line(root / "device/current_link_speed"))},
           {"pcie_width", or_null(read_number(root / "device/current_link_width"))},
+          {"pcie_address", or_null(pcie_address(root))},
           {"virtual_function", is_virtual_function(root / "device")}};
 }
 

@@ -55,7 +55,8 @@ std::optional<RdmaCoreVersion> rdma_core_version(const std::filesystem::path& pr
 /// Parts of it, apart for tests.
 nlohmann::ordered_json host_json(const KernelTrees& trees);
 nlohmann::ordered_json clock_json(const ClockChoice& clock);
-/// "driver", "numa_node", "pcie_speed", "pcie_width", "virtual_function" of a device by its name.
+/// "driver", "numa_node", "pcie_speed", "pcie_width", "pcie_address", "virtual_function" of a device
+/// by its name.
 nlohmann::ordered_json device_slot_json(std::string_view device,
                                         const std::filesystem::path& sysfs);
 

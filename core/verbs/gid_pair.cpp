@@ -11,6 +11,8 @@
 #include <memory>
 #include <tuple>
 
+#include "core/base/kernel_files.h"
+
 namespace rdmameter {
 namespace {
 
@@ -113,6 +115,18 @@ GidPairRank rank_of(const GidPair& pair) {
 
 bool of_two_subnets(const GidPair& pair) {
   return !share_network(pair.mine, pair.theirs);
+}
+
+bool answers_for_each_other(const Gid& a, const Gid& b, const std::filesystem::path& proc) {
+  // The larger of both values holds (Linux, Documentation/networking/ip-sysctl.rst).
+  const auto ignores = [&](const std::string& netdev) {
+    const auto conf = proc / "sys/net/ipv4/conf";
+    return read_number(conf / "all/arp_ignore").value_or(0) > 0 ||
+           read_number(conf / netdev / "arp_ignore").value_or(0) > 0;
+  };
+  const bool two_here = a.here() && b.here() && !a.netdev.empty() && !b.netdev.empty() &&
+                        a.netdev != b.netdev && is_ipv4_mapped(a.value) && is_ipv4_mapped(b.value);
+  return two_here && share_network(a, b) && !(ignores(a.netdev) && ignores(b.netdev));
 }
 
 std::optional<GidPair> choose_gid_pair(std::span<const Gid> mine, std::span<const Gid> theirs) {

@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cstddef>
+#include <filesystem>
 #include <optional>
 #include <span>
 #include <string>
@@ -47,6 +48,17 @@ std::optional<GidPair> choose_gid_pair(std::span<const Gid> mine, std::span<cons
 using GidPairRank = std::array<bool, 4>;
 GidPairRank rank_of(const GidPair& pair);
 bool of_two_subnets(const GidPair& pair);
+
+/// What to do where two network interfaces of a machine are in one subnet.
+inline constexpr const char* kOneSubnetRemedy =
+    "give each port a subnet of its own; or sysctl net.ipv4.conf.all.arp_ignore=1 and "
+    "arp_announce=2, and a routing rule for each address (`ip rule add from`)";
+
+/// May this machine answer ARP requests for one of two own addresses by the interface of the other?
+/// So it does for IPv4 addresses of one subnet, unless arp_ignore of both interfaces is set.
+/// @param proc  another tree, for tests
+bool answers_for_each_other(const Gid& a, const Gid& b,
+                            const std::filesystem::path& proc = "/proc");
 
 /// The fields of a GID that an end sends to its peer.
 void list_fields(auto& fields, Is<Gid> auto& gid) {

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <fstream>
 #include <optional>
 #include <string>
 #include <system_error>
@@ -115,6 +116,14 @@ std::optional<std::filesystem::path> place_of(const std::filesystem::path& link)
 }
 
 }  // namespace
+
+std::optional<std::string> pcie_address(const std::filesystem::path& device) {
+  constexpr std::string_view kKey = "PCI_SLOT_NAME=";
+  std::ifstream events(device / "device/uevent");
+  for (std::string line; std::getline(events, line);)
+    if (line.starts_with(kKey)) return line.substr(kKey.size());
+  return std::nullopt;
+}
 
 bool is_pci_gpu(const std::filesystem::path& pci, std::string_view maker) {
   const std::string kind = read_line(pci / "class").value_or("");

@@ -37,7 +37,12 @@ LinkRateFacts link_rate_facts(ibv_context& context, const PortInfo& port, std::u
 /// constant (mana, and EFA where it tells 4X EDR) port_speed alone.
 std::optional<double> link_rate_gbps(const LinkRateFacts& facts);
 
-// What lies between two PCI devices of this machine.
+// Where PCI devices of this machine are, and what lies between two of them.
+
+/// The address of a verbs device's PCIe function: "0000:1a:00.0"; nothing: the kernel names none.
+/// Ports of one adapter are functions of one slot, or of several.
+/// @param device  /sys/class/infiniband/NAME
+std::optional<std::string> pcie_address(const std::filesystem::path& device);
 
 /// Makers of GPUs whose memory can be measured, as PCI numbers them.
 inline constexpr std::string_view kNvidia = "0x10de", kAmd = "0x1002";

@@ -40,6 +40,13 @@ bool has_devices(const CaseSummary& summary) {
                              [](const Row* row) { return !row->per_device.empty(); });
 }
 
+std::string slot_remark(const FigureLines& lines) {
+  const bool any = std::ranges::any_of(lines, [](const FigureLine& line) {
+    return slot_percent(line.summary->repetitions.front()->per_device[line.part]).has_value();
+  });
+  return any ? "Of its slot: what all devices in the same PCIe slot had together." : "";
+}
+
 FigureColumn device_column(const char* head, std::string DeviceData::*name) {
   return text_column({.head = head, .is_text = true}, [name](FigureLine line) {
     return printable(line.summary->repetitions.front()->per_device[line.part].*name);
@@ -52,26 +59,31 @@ Figures per_device_figures() {
   FigureColumn bound =
       device_number("of its bound", "%", 1,
                     [](const Row&, const DeviceData& device) { return bound_percent(device); });
-  bound.unless_unknown = true;
-  return {.title = "devices, one by one",
-          .has = has_devices,
-          .parts = [](const Row& row) { return row.per_device.size(); },
-          .columns = always(
-              {device_column("device", &DeviceData::device),
-               device_column("peer's", &DeviceData::peer_device),
-               device_number("payload", "Gb/s", 3,
-                             [](const Row&, const DeviceData& device) {
-                               return std::optional(device_gbps(device));
-                             }),
-               device_number("rate", "k/s", 2,
-                             [](const Row&, const DeviceData& device) {
-                               return std::optional(
-                                   1e3 * bandwidth_mmsg_per_s(device.messages, device.window_ns));
-                             }),
-               device_number("of the fastest", "%", 1, of_fastest), std::move(bound)}),
-          .csv = csv_of_keys(
-              "per_device_{}_", "/per_device/{}",
-              {"device", "peer_device", "gbps", "mmsg_per_s", "bound_gbps", "bound_percent"})};
+  FigureColumn slot =
+      device_number("of its slot", "%", 1,
+                    [](const Row&, const DeviceData& device) { return slot_percent(device); });
+  bound.unless_unknown = slot.unless_unknown = true;
+  return {
+      .title = "devices, one by one",
+      .has = has_devices,
+      .parts = [](const Row& row) { return row.per_device.size(); },
+      .columns = always(
+          {device_column("device", &DeviceData::device),
+           device_column("peer's", &DeviceData::peer_device),
+           device_number("payload", "Gb/s", 3,
+                         [](const Row&, const DeviceData& device) {
+                           return std::optional(device_gbps(device));
+                         }),
+           device_number("rate", "k/s", 2,
+                         [](const Row&, const DeviceData& device) {
+                           return std::optional(
+                               1e3 * bandwidth_mmsg_per_s(device.messages, device.window_ns));
+                         }),
+           device_number("of the fastest", "%", 1, of_fastest), std::move(bound), std::move(slot)}),
+      .remark = slot_remark,
+      .csv = csv_of_keys("per_device_{}_", "/per_device/{}",
+                         {"device", "peer_device", "gbps", "mmsg_per_s", "bound_gbps",
+                          "bound_percent", "slot_bound_gbps", "slot_percent"})};
 }
 
 }  // namespace rdmameter

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <map>
 
 #include "core/result/row_json.h"
 #include "reports/summary/facts.h"
@@ -18,6 +19,11 @@ using Json = nlohmann::ordered_json;
 /// The device of one end; null: none is known.
 const Json& device_of(const Json& context, const std::string& end) {
   return fact_at(context, "/rdmameter/" + end + "/device");
+}
+
+/// Of its traffic.
+int directions_of(const Row& row) {
+  return fact_at(row.case_object, "bidirectional") == true ? 2 : 1;
 }
 
 /// Of a rate of one direction, whatever it is.
@@ -97,8 +103,7 @@ std::optional<double> line_rate_gbps(const Json& context) {
 
 std::optional<double> line_rate_gbps(std::optional<double> of_the_link, const Row& row) {
   if (!of_the_link || row.name.starts_with("tcp_") || !row.per_device.empty()) return std::nullopt;
-  const bool both_ways = fact_at(row.case_object, "bidirectional") == true;
-  return *of_the_link * (both_ways ? 2 : 1);
+  return *of_the_link * directions_of(row);
 }
 
 std::optional<double> line_percent(std::optional<double> of_the_link, const Row& row) {
@@ -174,19 +179,53 @@ PayloadLimits limits_of(PayloadLimits limits, const Row& row, std::size_t end) {
 
 }  // namespace
 
+/// Of one end; null: the context does not describe it.
+const Json& PayloadBounds::facts_of(std::size_t end, const DeviceData& device) const {
+  static const Json kNone;
+  const Json& devices = ends_[end].devices;
+  const auto found = std::ranges::find_if(devices, [&](const Json& one) {
+    return fact_at(one, "name") == (end == 0 ? device.device : device.peer_device);
+  });
+  return found == devices.end() ? kNone : *found;
+}
+
 /// The lesser of both ends' bounds; nothing where that of one is not known.
 void PayloadBounds::note_devices(Row& row, double payload_bytes) const {
-  const auto bound_of = [&](std::size_t end, const std::string& name) -> std::optional<double> {
-    for (const Json& device : ends_[end].devices)
-      if (fact_at(device, "name") == name)
-        return payload_bound_gbps(limits_of(payload_limits(device), row, end), payload_bytes);
-    return std::nullopt;
+  const auto bound_of = [&](std::size_t end, const DeviceData& device) {
+    const PayloadLimits limits = payload_limits(facts_of(end, device));
+    return payload_bound_gbps(limits_of(limits, row, end), payload_bytes);
   };
-  const int directions = fact_at(row.case_object, "bidirectional") == true ? 2 : 1;
   for (DeviceData& each : row.per_device) {
-    const auto mine = bound_of(0, each.device), theirs = bound_of(1, each.peer_device);
-    if (mine && theirs) each.bound_gbps = directions * std::min(*mine, *theirs);
+    const auto mine = bound_of(0, each), theirs = bound_of(1, each);
+    if (mine && theirs) each.bound_gbps = directions_of(row) * std::min(*mine, *theirs);
   }
+  for (std::size_t end = 0; end < kBoundEnds.size(); ++end) note_slots(row, end);
+}
+
+/// A slot carries as much in each direction. Functions of one differ behind the address's dot.
+void PayloadBounds::note_slots(Row& row, std::size_t end) const {
+  struct Slot {
+    double bound_gbps = 0, gbps = 0;
+    std::vector<DeviceData*> devices = {};
+  };
+  std::map<std::string, Slot> slots;
+  for (DeviceData& each : row.per_device) {
+    const Json& facts = facts_of(end, each);
+    const std::string address = text_at(facts, "pcie_address");
+    const auto gbps = limits_of(payload_limits(facts), row, end).slot_gbps;
+    if (address.empty() || !gbps) continue;
+    Slot& slot = slots[address.substr(0, address.rfind('.'))];
+    slot.bound_gbps = directions_of(row) * *gbps * kPcieShare;
+    slot.gbps += bandwidth_gbps(each.bytes, each.window_ns);
+    slot.devices.push_back(&each);
+  }
+  for (const auto& [address, slot] : slots)
+    for (DeviceData* each : slot.devices)
+      if (slot.devices.size() > 1 &&
+          100 * slot.gbps > slot_percent(*each).value_or(0) * slot.bound_gbps) {
+        each->slot_bound_gbps = slot.bound_gbps;
+        each->slot_gbps = slot.gbps;
+      }
 }
 
 void PayloadBounds::note(Row& row) const {

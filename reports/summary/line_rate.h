@@ -79,12 +79,15 @@ class PayloadBounds {
   explicit PayloadBounds(const nlohmann::ordered_json& context);
 
   /// Adds `bound_gbps`, and `line_gbps` where a link's rate is known, to a row of a bandwidth whose
-  /// messages pass the links that the context describes; of several devices to each. Payload in the
-  /// device's own memory does not cross the slot.
+  /// messages pass the links that the context describes; of several devices to each, with
+  /// `slot_bound_gbps` and `slot_gbps` where they share a slot. Payload in the device's own memory
+  /// does not cross the slot.
   void note(Row& row) const;
 
  private:
   void note_devices(Row& row, double payload_bytes) const;
+  void note_slots(Row& row, std::size_t end) const;
+  const nlohmann::ordered_json& facts_of(std::size_t end, const DeviceData& device) const;
 
   struct End {
     nlohmann::ordered_json device, devices;

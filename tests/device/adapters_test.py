@@ -653,6 +653,19 @@ class GpuMemory(rdmameter.Test):
         self.assertRegex(self.skipped("send_lat", "--memory", "cuda:0"), "this machine has no usable libcuda.so.1")
         self.assertRegex(self.skipped("send_lat", "--peer-memory", "rocm:0"), "this machine has no usable libamdhip64.so.7, .6 or .5")
 
+    def test_several_devices_have_one_together_or_one_each(self):
+        devices = ("--device", "soft0+soft1", "--peer-device", "soft1+soft0", "--size", "8K", "--verify", *SHORT)
+        for ends in ("--memory", "cuda:0"), ("--memory", "cuda:0+cuda:1"), ("--memory", "cuda:1+rocm:0", "--peer-memory", "rocm:1+cuda:0"):
+            for row in self.measure("write_bw", "read_bw", "send_bw", *devices, *ends, "--threads", "2"):
+                self.assertEqual((row["gpu_registration"], len(row["per_device"])), ("dmabuf", 2))
+                self.assertEqual(row["resources"]["gpu_bytes"], row["resources"]["buffer_bytes"])
+            for row in self.measure("write_bw", *devices, *ends, "--bidirectional"):
+                self.assertEqual(row["directions"]["backward"]["memory"], "rocm:1+cuda:0" if "--peer-memory" in ends else "host")
+        [row] = self.measure("write_bw", *devices, "--memory", "cuda:0+cuda:2", "--peer-memory", "cuda:2+cuda:0")  # the third shares nothing
+        self.assertEqual((row["gpu_registration"], row["peer_gpu_registration"]), ("dmabuf+pointer", "pointer+dmabuf"))
+        self.assertRegex(self.skipped("write_bw", *devices, "--memory", "cuda:0+cuda:7"), "cuda:7: .*no such GPU")
+        self.assertRegex(self.skipped("write_bw", "--memory", "cuda:0+cuda:1"), "--memory names 2 GPUs, one for each device in order")
+
     def test_a_kernel_that_lets_no_device_in_is_skipped_with_the_modules_name(self):
         self.inject("reg_mr@1+=EFAULT")
         for gpu, module in ("cuda:0", "nvidia-peermem"), ("rocm:0", "amdgpu"):

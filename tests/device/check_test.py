@@ -94,6 +94,12 @@ class Faults(Check):
         before = self.check(*SHORT, status=rdmameter.PASS, wire=wire.format("3.6G"))
         same = self.check(*SHORT, "--expect", before.path, status=rdmameter.PASS, wire=wire.format("3.55G"))
         self.assertEqual(self.reasons(same), set())
+        self.assertRegex(same.stdout, r"expected: 3 of 3 cases are in ")
+        other = ("--expect", before.path, "--device", "soft1")
+        for brief in ((), ("--brief",)):
+            done = self.check(*SHORT, *other, *brief, status=rdmameter.PASS, wire="rate=2G")
+            self.assertRegex(" ".join(done.stdout.split()), "nothing of .* is about this machine's devices: it has cases of soft0 - soft0, and this check of soft1 - soft1")
+            self.assertEqual(done.stdout.count("\n") == 1, bool(brief))
         self.assert_degraded("expected", r"write: 2\.\d+ Gb/s, expected 3\.\d+ Gb/s", "--expect", before.path, wire=wire.format("2.8G"))
 
     def test_virtual_functions_and_rates_that_are_not_known_are_not_judged_by_them(self):
@@ -140,9 +146,11 @@ class Use(Check):
         for words in (("show", done.path), ("export", done.path, "--format", "bmf"), ("report", done.path, "-o", self.output()),
                       ("history", "add", done.path, "--into", self.output())):
             subprocess.run([rdmameter.program, *words], check=True, capture_output=True)
-        gates = subprocess.run([rdmameter.program, "compare", done.path, done.path, "--gate", "write_bw/* of_bound >= 90%"],
-                               check=False, capture_output=True, text=True)
-        self.assertIn("of_bound >= 90%", gates.stdout)
+        # Of both directions it is the share of twice the bound of one.
+        for gate, verdict in (("read_bw/* of_bound >= 80%", "pass"), ("*/bidirectional:on/* of_bound >= 80%", "pass"),
+                              ("*/bidirectional:on/* of_bound <= 105%", "pass"), ("*/bidirectional:on/* of_bound <= 10%", "fail")):
+            gates = subprocess.run([rdmameter.program, "compare", done.path, done.path, "--gate", gate], check=False, capture_output=True, text=True)
+            self.assertRegex(gates.stdout, rf"(?m)^gates\n  {verdict} ", gate)
 
     @rdmameter.on(rdmameter.SOFTWARE)
     def test_a_server_is_examined_and_measured_with(self):
@@ -156,6 +164,8 @@ class Use(Check):
         self.check(status=rdmameter.USAGE, where=())
         self.check("--loopback", status=rdmameter.USAGE, where=("127.0.0.1",))
         self.check("--peer-device", "soft1", status=rdmameter.USAGE)
+        self.check("--device", "all", "--peer-device", "soft1", status=rdmameter.USAGE)
+        self.check("--device", "soft0", "--peer-device", "all", status=rdmameter.USAGE)
         self.check("--time", "1", status=rdmameter.USAGE)
         self.check("--expect", os.path.join(self.scratch, "none.json"), status=rdmameter.USAGE)
         done = self.check(status=rdmameter.FAILED, where=("127.0.0.1:1",))

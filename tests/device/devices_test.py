@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """One case over several devices: the sum, each device's share, and what becomes of it when one of them fails."""
 import os
+import subprocess
 
 import rdmameter
 
@@ -73,6 +74,32 @@ class Devices(rdmameter.Test):
         row = self.row("send_bw", "--transport", "ud", "--device", "soft0+soft1", "--size", "1K", "--duration", "0.3",
                        "--rx-depth", "4096", "--depth", "16")
         self.assertEqual(sum(share["messages"] for share in row["per_device"]), row["bandwidth"]["messages"])
+
+    def test_ports_of_one_slot_are_held_against_it_together(self):
+        self.wire("rate=400M", 6)
+        self.set("PORTS", ",".join(f"soft{i}=slot:2.5x1,soft{i}=pcie:{address}" for i, address in enumerate(
+            ("0000:1a:00.0", "0000:1b:00.0", "0000:1a:00.1", "0000:2a:00.0", "0000:2b:00.0", "0000:2c:00.0"))))
+        for options, directions in ((), 1), (("--bidirectional",), 2):
+            done = self.run_program("--loopback", "write_bw", "--device", "soft0+soft1+soft2", "--peer-device", "soft3+soft4+soft5",
+                                    "--size", "64K", "--depth", "16", "--iterations", "400", *options)
+            [row] = done.rows
+            first, other, second = row["per_device"]
+            self.assertNotIn("slot_gbps", other)
+            for device in (first, second):
+                self.assertAlmostEqual(device["slot_bound_gbps"], directions * 2.5 * 0.8 * 0.85)
+                self.assertAlmostEqual(device["slot_gbps"], first["gbps"] + second["gbps"])
+                self.assertAlmostEqual(device["slot_percent"], 100 * device["slot_gbps"] / device["slot_bound_gbps"])
+            shown = subprocess.run([rdmameter.program, "show", done.path], check=True, capture_output=True, text=True).stdout
+            self.assertRegex(shown, "of its slot")
+            self.assertIn("Of its slot: what all devices in the same PCIe slot had together.", shown)
+
+    def test_two_interfaces_of_one_subnet_are_not_connected_by_rdma_cm(self):
+        self.set("PERSONALITY", "iwarp")  # whose devices have an interface each, and rdma_cm alone
+        for end in ("--device", "--peer-device"):
+            reason = self.skipped("write_bw", end, "soft0+soft1")
+            self.assertRegex(reason, r"soft0/1 .soft0. and soft1/1 .soft1. are in one subnet: .*net.ipv4.conf.all.arp_ignore=1 ")
+            self.assertNotIn("--connect tcp", reason)
+        self.measure("write_bw", "--device", "soft0,soft1", "--iterations", "400")
 
     def test_one_that_fails_ends_the_case_with_its_name(self):
         for wire, reason in (("0-0:rate=1G,1-1:loss=1", "soft1/1"),):

@@ -113,6 +113,49 @@ TEST(PayloadBound, OfSeveralDevicesIsTheLesserOfEachPair) {
   EXPECT_FALSE(row.extra.is_object() && row.extra.contains("bound_gbps"));
 }
 
+ordered_json device_at(const char* name, const char* address) {
+  ordered_json made = device(name, 100);
+  made["pcie_speed"] = "8.0 GT/s PCIe";
+  made["pcie_width"] = 8;
+  made["pcie_address"] = address;
+  return made;
+}
+
+TEST(PayloadBound, OfASlotIsHeldAgainstTheSumOfThePortsThatShareIt) {
+  const ordered_json one = device_at("mlx5_0", "0000:1a:00.0"),
+                     two = device_at("mlx5_1", "0000:1a:00.1"),
+                     theirs = device_at("mlx5_2", "0000:5e:00.0"),
+                     their_second = device_at("mlx5_3", "0000:5f:00.0");
+  ordered_json context = context_of(one, theirs);
+  ordered_json& ends = context["rdmameter"];
+  ends["initiator"]["devices"] = {one, two};
+  ends["responder"]["devices"] = {theirs, their_second};
+  const auto noted = [&](Row row) {
+    row.case_object["mtu_bytes"] = row.case_object["size_bytes"] = 4096;
+    PayloadBounds{context}.note(row);
+    return row.per_device;
+  };
+  const double slot = 8.0 * 128 / 130 * 8 * kPcieShare;
+  for (const DeviceData& device : noted(per_device_row())) {
+    EXPECT_DOUBLE_EQ(device.slot_bound_gbps.value_or(0), slot);
+    EXPECT_DOUBLE_EQ(device.slot_gbps.value_or(0), 96 + 48);
+    EXPECT_DOUBLE_EQ(slot_percent(device).value_or(0), 100 * (96 + 48) / slot);
+  }
+  Row both_ways = per_device_row();
+  both_ways.case_object["bidirectional"] = true;
+  EXPECT_DOUBLE_EQ(noted(both_ways)[0].slot_bound_gbps.value_or(0), 2 * slot);
+  Row in_device = per_device_row();
+  in_device.case_object["memory"] = "device";
+  EXPECT_FALSE(noted(in_device)[0].slot_gbps);
+  // A slower slot of the peer's is the fuller one.
+  ends["responder"]["devices"][1]["pcie_address"] = "0000:5e:00.1";
+  for (ordered_json& device : ends["responder"]["devices"]) device["pcie_width"] = 4;
+  EXPECT_DOUBLE_EQ(noted(per_device_row())[1].slot_bound_gbps.value_or(0), slot / 2);
+  ends["initiator"]["devices"][1]["pcie_address"] = nullptr;
+  ends["responder"]["devices"][1]["pcie_address"] = "0000:5f:00.0";
+  EXPECT_FALSE(noted(per_device_row())[0].slot_gbps) << "none is shared";
+}
+
 TEST(PayloadBound, IsNotTheSlotsWhereThePayloadStaysInTheDevice) {
   ordered_json slow = device("dev0", 100);
   slow["pcie_speed"] = "5.0 GT/s PCIe";

@@ -707,6 +707,17 @@ TEST(Show, EachDeviceHasALineWithItsRateAndItsShareOfItsBound) {
   EXPECT_NE(text.find("mlx5_0  mlx5_2   96.000  187.50           100.0          96.0"), text.npos)
       << text;
   EXPECT_NE(text.find("mlx5_1  mlx5_3   48.000   93.75            50.0"), text.npos) << text;
+  EXPECT_EQ(text.find("of its slot"), text.npos) << text;
+  Row shared = per_device_row();
+  for (DeviceData& device : shared.per_device) {
+    device.slot_bound_gbps = 160;
+    device.slot_gbps = 144;
+  }
+  const std::string of_slot = show_result(sample_file({shared}), {.style = wide});
+  EXPECT_NE(of_slot.find("of its slot"), of_slot.npos) << of_slot;
+  EXPECT_NE(of_slot.find("50.0             –         90.0\n"), of_slot.npos) << of_slot;
+  EXPECT_NE(of_slot.find("Of its slot: what all devices in the same PCIe slot had together."),
+            of_slot.npos);
 }
 
 TEST(Show, NamesSlowQpsWithTheirPortsIfTheyAreSlowInMostRepetitions) {

@@ -123,6 +123,20 @@ void require_connectable(const OpenDevice& device) {
                     device.port.where()));
 }
 
+void require_reached_apart(std::span<OpenDevice* const> devices, const TestCase& test_case) {
+  if (!test_case.by_cm()) return;
+  for (std::size_t i = 0; i < devices.size(); ++i)
+    for (std::size_t j = i + 1; j < devices.size(); ++j) {
+      const OpenDevice &one = *devices[i], &other = *devices[j];
+      if (!answers_for_each_other(one.gid, other.gid)) continue;
+      throw Unsupported(
+          fmt::format("{} ({}) and {} ({}) are in one subnet: their machine may answer for the "
+                      "address of one by the other, and rdma_cm connects the wrong port: {}{}",
+                      one.port.where(), one.gid.netdev, other.port.where(), other.gid.netdev,
+                      kOneSubnetRemedy, is_iwarp(*one.context) ? "" : "; or --connect tcp"));
+    }
+}
+
 void require_paging(const DeviceLimits& limits, const TestCase& test_case, std::uint32_t uses,
                     const std::string& where) {
   if (!test_case.registration.odp) return;

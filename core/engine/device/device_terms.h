@@ -32,6 +32,10 @@ void require_posts(const OpenDevice& device, const TestCase& test_case,
 /// @throws Unsupported  the device has no QPs of this transport: see lacks_transport()
 void require_transport(const OpenDevice& device, const TestCase& test_case);
 
+/// @param devices  of one end
+/// @throws Unsupported  rdma_cm is to connect several, and would reach one by the port of another
+void require_reached_apart(std::span<OpenDevice* const> devices, const TestCase& test_case);
+
 /// @throws Unsupported  QPs of this device cannot be connected by the program itself (iWARP)
 void require_connectable(const OpenDevice& device);
 

@@ -149,18 +149,18 @@ Placement joined(std::vector<Placement> parts, std::size_t directions) {
 }  // namespace
 
 Placement place_end(const TestCase& test_case, Role role, bool same_host,
-                    std::span<const unsigned> avoid, CpuClaims& claims) {
+                    std::span<const unsigned> avoid, CpuClaims& claims, const HostCpus& host) {
   const std::string device =
       test_case.over_tcp() ? "" : split_devices(test_case.end(role).device).front();
   const std::string& core = test_case.end(role).core;
   if (test_case.devices() == 1 || (!core.empty() && core != kNearDevice))
-    return choose_placement(wish_of(test_case, role, device, same_host, avoid), claims);
+    return choose_placement(wish_of(test_case, role, device, same_host, avoid), claims, host);
   std::vector<Placement> parts;
   std::vector<unsigned> taken(avoid.begin(), avoid.end());
   for (std::size_t i = 0; i < test_case.devices(); ++i) {
     const TestCase one = of_device(test_case, i);
     parts.push_back(
-        choose_placement(wish_of(one, role, one.end(role).device, same_host, taken), claims));
+        choose_placement(wish_of(one, role, one.end(role).device, same_host, taken), claims, host));
     if (!parts.back().reason.empty()) return std::move(parts.back());
     taken.insert(taken.end(), parts.back().cpus.begin(), parts.back().cpus.end());
   }

@@ -90,7 +90,7 @@ PlacementWish wish_of(const TestCase& test_case, Role role, std::string_view dev
 /// CPUs. Loops are in the order of an End's: forward by device and thread, then backward. Arguments
 /// and errors as choose_placement() and wish_of().
 Placement place_end(const TestCase& test_case, Role role, bool same_host,
-                    std::span<const unsigned> avoid, CpuClaims& claims);
+                    std::span<const unsigned> avoid, CpuClaims& claims, const HostCpus& host = {});
 
 /// Pins the calling thread to where the objects of its end are to be made, if anywhere. What it
 /// allocates from now on is of that CPU's node, but for pages that it shares with what was there

@@ -104,6 +104,9 @@ class Cluster {
     return not_judged(subjects_, readings_);
   }
   std::vector<std::string> losses() { return loss_warnings(subjects_, readings_); }
+  std::string expected(std::span<const Row> rows) {
+    return expected_text(readings_, rows, "old.json");
+  }
   std::vector<Row> rows() const { return {rows_.begin(), rows_.end()}; }
 
  private:
@@ -271,6 +274,25 @@ TEST(CheckJudge, AnEarlierCheckSaysWhatIsExpected) {
   Cluster same(1);
   same.numbers(0) = {182, 182, 2600};
   EXPECT_THAT(same.reasons(before.rows()), IsEmpty());
+}
+
+TEST(CheckJudge, SaysHowMuchOfAnEarlierCheckIsAboutTheseDevices) {
+  Cluster before(2);
+  before.judged();
+  Cluster now(1);
+  now.judged();
+  EXPECT_EQ(now.expected(before.rows()), "4 of 4 cases are in old.json");
+  std::vector<Row> rows = before.rows();
+  std::ranges::reverse(rows);
+  EXPECT_EQ(now.expected(rows), "4 of 4 cases are in old.json");
+  for (Row& row : rows) row.name += "/named:otherwise";
+  EXPECT_EQ(now.expected(rows), "4 of 4 cases are in old.json");
+  rows.pop_back();
+  EXPECT_EQ(now.expected(rows), "3 of 4 cases are in old.json");
+  for (Row& row : rows) row.case_object["device"] = "mlx5_7";
+  EXPECT_EQ(now.expected(rows),
+            "nothing of old.json is about this machine's devices: it has cases of mlx5_7 - mlx5_0, "
+            "mlx5_7 - mlx5_1, and this check of mlx5_0 - mlx5_0");
 }
 
 TEST(CheckJudge, ATestThatFailsHasItsError) {

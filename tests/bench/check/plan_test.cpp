@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -75,6 +76,14 @@ TEST(CheckPlan, NamesOfCasesAreThoseOfAnyOtherCheck) {
   };
   EXPECT_EQ(name(1), "write_bw/rc/size:65536/qps:8/device:mlx5_0");
   EXPECT_EQ(name(8), name(1));
+}
+
+TEST(CheckPlan, OfAllDevicesTogetherIsOneCaseInWhateverOrderTheyAreNamed) {
+  std::vector<CheckedEnds> ends = {{"b", "y", ""}, {"a", "z", ""}};
+  const std::string name = plan_check(ends, {}).cases.back().planned.name;
+  EXPECT_EQ(name, "write_bw/rc/size:65536/qps:8/device:a+b/peer-device:z+y");
+  std::ranges::reverse(ends);
+  EXPECT_EQ(plan_check(ends, {}).cases.back().planned.name, name);
 }
 
 TEST(CheckPlan, HasATestFromTheGpuWhereOneIsNear) {

@@ -572,6 +572,28 @@ TEST(Devices, OfOneCaseAreNamedOnceEachAndPaired) {
   EXPECT_THAT(why_impossible(with(latency(), "device", "a+b")), HasSubstr("have no sum"));
 }
 
+TEST(Devices, HaveOneGpuTogetherOrOneEachInTheirOrder) {
+  const TestCase both = with(with(bandwidth(), "device", "a+b"), "peer-device", "c+d");
+  const TestCase each = with(both, "memory", "cuda:1+rocm:0");
+  EXPECT_EQ(why_impossible(each), "");
+  EXPECT_EQ(of_device(each, 0).initiator.memory, "cuda:1");
+  EXPECT_EQ(of_device(each, 1).initiator.memory, "rocm:0");
+  EXPECT_EQ(of_device(each, 1).responder.memory, "");
+  EXPECT_EQ(of_device(with(both, "memory", "cuda:1"), 1).initiator.memory, "cuda:1");
+  EXPECT_EQ(of_device(with(both, "memory", "file:/a+b"), 1).initiator.memory, "file:/a+b");
+  EXPECT_EQ(case_from_wire(case_to_wire(each)).initiator.memory, "cuda:1+rocm:0");
+  for (const char* wrong : {"cuda:0+", "+cuda:0", "cuda:0+host", "cuda:0+x", "huge+cuda:0"})
+    EXPECT_THROW(with(bandwidth(), "memory", wrong), UsageError) << wrong;
+  for (const TestCase& one : {bandwidth(), with(bandwidth(), "device", "all"),
+                              with(bandwidth(), "device", "a+b+c"), with(latency(), "device", "a")})
+    EXPECT_THAT(why_impossible(with(one, "memory", "cuda:0+cuda:1")),
+                HasSubstr("--memory names 2 GPUs, one for each device in order: name 2 devices by "
+                          "--device A+B"));
+  EXPECT_THAT(
+      why_impossible(with(with(bandwidth(), "device", "a+b"), "peer-memory", "cuda:0+cuda:1")),
+      HasSubstr("--peer-memory names 2 GPUs"));
+}
+
 TEST(WhyImpossible, FindsQueuesInWhichNothingEverCompletes) {
   const auto why = [](const char* depth, const char* signal_every, const char* post_list) {
     return why_impossible(

@@ -70,6 +70,7 @@ TEST(DeviceSlot, ReadsDriverNodeAndLink) {
   tree.write(slot / "numa_node", "1\n");
   tree.write(slot / "current_link_speed", "16.0 GT/s PCIe\n");
   tree.write(slot / "current_link_width", "16\n");
+  tree.write(slot / "uevent", "DRIVER=mlx5_core\nPCI_SLOT_NAME=0000:1a:00.1\n");
   tree.link(slot / "driver", "../../../bus/pci/drivers/mlx5_core");
   tree.write("module/mlx5_core/version", "24.10-1.1.4\n");  // OFED's
   EXPECT_EQ(device_slot_json("mlx5_0", tree.root()),
@@ -78,6 +79,7 @@ TEST(DeviceSlot, ReadsDriverNodeAndLink) {
                           {"numa_node", 1},
                           {"pcie_speed", "16.0 GT/s PCIe"},
                           {"pcie_width", 16},
+                          {"pcie_address", "0000:1a:00.1"},
                           {"virtual_function", false}}));
   tree.link(slot / "physfn", "../0000:1a:00.0");
   EXPECT_EQ(device_slot_json("mlx5_0", tree.root())["virtual_function"], true);
@@ -91,6 +93,7 @@ TEST(DeviceSlot, OfRxeHasADriverAndNoSlot) {
                                                                  {"numa_node", nullptr},
                                                                  {"pcie_speed", nullptr},
                                                                  {"pcie_width", nullptr},
+                                                                 {"pcie_address", nullptr},
                                                                  {"virtual_function", nullptr}}));
 }
 

@@ -6,6 +6,7 @@
 
 #include "core/base/error.h"
 #include "core/wire/message.h"
+#include "tests/core/base/fake_tree.h"
 
 namespace rdmameter {
 namespace {
@@ -152,6 +153,34 @@ TEST(GidsOnTheWire, ComeAsTheyWereOrAreRefused) {
   nlohmann::json many = message;
   while (many["gids"].size() <= kMostGidsOffered) many["gids"].push_back(many["gids"][0]);
   EXPECT_THROW(read_message<Gids>(many), MeasurementError);
+}
+
+TEST(OneSubnet, HasAMachineAnswerForEachAddressByBothInterfaces) {
+  const FakeTree tree;
+  const auto on = [](const char* netdev, std::string_view address, std::uint8_t bits = 24) {
+    Gid gid = of(1, address, GidType::roce_v2, bits);
+    gid.netdev = netdev;
+    return gid;
+  };
+  const auto answers = [&](const Gid& a, const Gid& b) {
+    EXPECT_EQ(answers_for_each_other(a, b, tree.root()), answers_for_each_other(b, a, tree.root()));
+    return answers_for_each_other(a, b, tree.root());
+  };
+  const Gid one = on("eth0", "::ffff:10.9.0.1"), other = on("eth1", "::ffff:10.9.0.2");
+  EXPECT_TRUE(answers(one, other));
+  EXPECT_FALSE(answers(one, on("eth0", "::ffff:10.9.0.2"))) << "one interface";
+  EXPECT_FALSE(answers(one, on("eth1", "::ffff:10.9.1.2"))) << "two subnets";
+  EXPECT_FALSE(answers(one, on("", "::ffff:10.9.0.2"))) << "not known";
+  EXPECT_FALSE(answers(on("eth0", "fd00::1", 64), on("eth1", "fd00::2", 64)));
+  const std::string conf = "sys/net/ipv4/conf/";
+  tree.write(conf + "all/arp_ignore", "0\n");
+  tree.write(conf + "eth0/arp_ignore", "1\n");
+  EXPECT_TRUE(answers(one, other)) << "one of both suffices";
+  tree.write(conf + "eth1/arp_ignore", "2\n");
+  EXPECT_FALSE(answers(one, other));
+  tree.write(conf + "eth1/arp_ignore", "0\n");
+  tree.write(conf + "all/arp_ignore", "1\n");
+  EXPECT_FALSE(answers(one, other));
 }
 
 }  // namespace

@@ -42,6 +42,7 @@ struct Personality {
   std::string_view sysfs_rate;   ///< ports/1/rate
   std::string_view netdev_mbps;  ///< speed of the network interface of its GIDs
   std::string_view pcie_speed, pcie_width;
+  std::string_view pcie_events;   ///< device/uevent, which has its PCI address
   bool virtual_function = false;  ///< device/physfn is there
   std::uint32_t max_message_bytes = 1U << 30;
 

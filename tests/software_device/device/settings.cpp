@@ -33,7 +33,7 @@ ibv_mtu mtu_of(const Word& word, const std::string& bytes) {
   reject(word, "256, 512, 1024, 2048 or 4096 behind mtu:");
 }
 
-/// "rate:10", "slot:2.5x4", "mtu:1024". @return  false: it is nothing of a port's link
+/// "rate:10", "slot:2.5x4", "pcie:0000:1a:00.0", "mtu:1024". @return  false: it is nothing of a port's link
 bool set_of_link(Personality& says, const Word& word) {
   const std::size_t colon = word.value.find(':');
   if (colon == word.value.npos) return false;
@@ -45,6 +45,8 @@ bool set_of_link(Personality& says, const Word& word) {
     if (lanes == value.npos) return false;
     says.pcie_speed = kept(value.substr(0, lanes) + " GT/s PCIe");
     says.pcie_width = kept(value.substr(lanes + 1));
+  } else if (what == "pcie") {
+    says.pcie_events = kept("PCI_SLOT_NAME=" + value);
   } else if (what == "mtu") {
     says.active_mtu = mtu_of(word, value);
   } else {
@@ -90,7 +92,7 @@ std::array<Personality, kDevices> personalities() {
     if (!known)
       reject(word,
              "soft0, soft1..., =, and DOWN, no-gid, no-open, or of its link rate:10 [Gb/s], "
-             "slot:2.5x4 [GT/s, lanes], mtu:1024; as in soft1=DOWN");
+             "slot:2.5x4 [GT/s, lanes], pcie:0000:1a:00.0, mtu:1024; as in soft1=DOWN");
   }
   return made;
 }

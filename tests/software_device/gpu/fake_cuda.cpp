@@ -3,6 +3,7 @@
 // second alone maps it through PCIe.
 #include <cstdio>
 #include <cstring>
+#include <iterator>
 
 #include "tests/software_device/gpu/fake_memory.h"
 
@@ -19,6 +20,18 @@ int contexts[kGpus]{};
 // runs: LeakSanitizer takes such a block for one of glibc's, one time in 256, by its address (lsan
 // and sanitizer_tls_get_addr.cpp), and crashes.
 [[gnu::tls_model("initial-exec")]] thread_local void* current = nullptr;
+
+/// The context of each allocation, in which alone its bytes are copied.
+std::map<std::uint64_t, void*>& owners() {
+  static auto* const all = new std::map<std::uint64_t, void*>;
+  return *all;
+}
+
+void* owner_of(std::uint64_t address) {
+  const std::lock_guard locked(fake_gpu::mutex);
+  const auto behind = owners().upper_bound(address);
+  return behind == owners().begin() ? nullptr : std::prev(behind)->second;
+}
 
 int outcome(bool well) {
   return current == nullptr ? kInvalidContext : well ? kSuccess : kInvalidValue;
@@ -73,16 +86,22 @@ int cuCtxSetCurrent(void* context) {
 int cuMemAlloc_v2(std::uint64_t* address, std::size_t bytes) {
   if (current == nullptr) return kInvalidContext;
   *address = fake_gpu::allocate(bytes);
+  const std::lock_guard locked(fake_gpu::mutex);
+  owners()[*address] = current;
   return *address == 0 ? kOutOfMemory : kSuccess;
 }
 int cuMemFree_v2(std::uint64_t address) {
+  {
+    const std::lock_guard locked(fake_gpu::mutex);
+    owners().erase(address);  // before another thread has the address
+  }
   return outcome(fake_gpu::release(address));
 }
 int cuMemcpyHtoD_v2(std::uint64_t to, const void* from, std::size_t bytes) {
-  return outcome(fake_gpu::copy_in(to, from, bytes));
+  return outcome(owner_of(to) == current && fake_gpu::copy_in(to, from, bytes));
 }
 int cuMemcpyDtoH_v2(void* to, std::uint64_t from, std::size_t bytes) {
-  return outcome(fake_gpu::copy_out(to, from, bytes));
+  return outcome(owner_of(from) == current && fake_gpu::copy_out(to, from, bytes));
 }
 int cuMemGetInfo_v2(std::size_t* free, std::size_t* total) {
   *free = fake_gpu::free_bytes();
@@ -99,7 +118,7 @@ int cuPointerGetAttribute(void* value, int attribute, std::uint64_t address) {
   std::uint64_t offset = 0;
   if (attribute != kContextAttribute || fake_gpu::file_of(address, 1, offset) < 0)
     return kInvalidValue;
-  *static_cast<void**>(value) = &contexts[0];
+  *static_cast<void**>(value) = owner_of(address);
   return kSuccess;
 }
 /// As CUDA: of whole pages. Here of an allocation's first whole page on, for which the dma-buf is.

@@ -25,7 +25,7 @@ struct PlayedFile {
   std::string_view text;  ///< empty: the machine's own, which is not there
 };
 
-std::array<PlayedFile, 5> files_of(std::uint32_t device) {
+std::array<PlayedFile, 6> files_of(std::uint32_t device) {
   const std::string tree = "/sys/class/infiniband/" + settings().names[device];
   const Personality& says = personality(device);
   static const auto kNetdevs = [] {
@@ -39,7 +39,8 @@ std::array<PlayedFile, 5> files_of(std::uint32_t device) {
             says.netdev_mbps.empty() ? std::string_view() : netdev},
            {"/sys/class/net/" + netdev + "/speed", says.netdev_mbps},
            {tree + "/device/current_link_speed", says.pcie_speed},
-           {tree + "/device/current_link_width", says.pcie_width}}};
+           {tree + "/device/current_link_width", says.pcie_width},
+           {tree + "/device/uevent", says.pcie_events}}};
 }
 
 /// With a descriptor, which std::ifstream reads from.

@@ -102,6 +102,27 @@ TEST_F(PlacementTest, IsLeftToTheKernelWithAReasonWhereCpusAreTooFew) {
               HasSubstr("may use 8, and 10 are needed"));
 }
 
+TEST_F(PlacementTest, OfSeveralDevicesIsNearEachOfThem) {
+  TestCase test_case = default_case(Opcode::rdma_write, Pattern::bandwidth);
+  test_case.initiator.device = test_case.responder.device = "mlx5_1+mlx5_0";
+  test_case.threads = 2;
+  const auto cpus = [&](Role role, bool same_host, std::span<const unsigned> avoid = {}) {
+    CpuClaims claims{prefix_};
+    return place_end(test_case, role, same_host, avoid, claims, host_).cpus;
+  };
+  EXPECT_THAT(cpus(Role::initiator, false), ElementsAre(4, 5, 0, 1));
+  EXPECT_THAT(cpus(Role::responder, true, std::array{4U, 5U, 0U, 1U}), ElementsAre(6, 7, 2, 3));
+  test_case.bidirectional = true;  // backward loops come behind all forward ones
+  EXPECT_THAT(cpus(Role::initiator, false), ElementsAre(4, 5, 0, 1, 6, 7, 2, 3));
+  test_case.initiator.core = "0-7";
+  EXPECT_THAT(cpus(Role::initiator, false), ElementsAre(0, 1, 2, 3, 4, 5, 6, 7));
+  test_case.initiator.core = "";
+  test_case.initiator.device = "mlx5_1+mlx5_2";
+  CpuClaims claims{prefix_};
+  EXPECT_EQ(place_end(test_case, Role::initiator, false, {}, claims, host_).reason,
+            "the kernel names no NUMA node of mlx5_2");
+}
+
 TEST_F(PlacementTest, IsLeftToTheKernelWithAReasonWhereThereIsNoNode) {
   for (const char* none : {"rxe0", "mlx5_2", "gone"}) {
     const Placement placement = choose({.device = none});
