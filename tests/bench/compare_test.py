@@ -329,8 +329,9 @@ class BadInput(Files):
             self.refused("compare", self.good, self.write("x.json", [row]), says=says)
         row = copy.deepcopy(self.row)
         row["latency"]["histogram"]["n"] = [-1]
-        self.refused("merge", self.good, self.write("x.json", [row]), "-o", self.path("m.json"),
+        self.refused("merge", self.good, self.write("x.json", [row], context(1)), "-o", self.path("m.json"),
                      says="n[0] is negative")
+        self.assertFalse(os.path.exists(self.path("m.json")))
 
     def test_rows_that_are_none(self):
         for rows in ([3], [None], [[]], [{}], {}, "none"):
