@@ -1,22 +1,328 @@
 // SPDX-License-Identifier: Apache-2.0
 // The command line of rdmameter check: is the RDMA of this machine, and of its peer, well?
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <exception>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "bench/cases/cases.h"
+#include "bench/check/check_text.h"
 #include "bench/check/judge.h"
-#include "bench/commands/check_run.h"
+#include "bench/check/near_gpu.h"
+#include "bench/check/plan.h"
+#include "bench/doctor/examination_text.h"
 #include "bench/options/command.h"
 #include "bench/options/measuring_options.h"
 #include "bench/options/run_hosts.h"
+#include "bench/remote/remote_server.h"
+#include "bench/running/benchmark_flags.h"
+#include "bench/running/failed_measurer.h"
+#include "bench/running/lines/run_output.h"
+#include "bench/running/measurers.h"
+#include "bench/running/result_context.h"
+#include "bench/running/runner.h"
 #include "core/base/error.h"
 #include "core/base/parse_value.h"
+#include "core/doctor/examination.h"
+#include "core/log/print.h"
+#include "core/result/output_file.h"
+#include "core/result/result_file.h"
+#include "core/session/examine_peer.h"
+#include "core/verbs/port_facts.h"
+#include "reports/summary/facts.h"
+#include "reports/summary/line_rate.h"
+#include "reports/text/text.h"
 
 namespace rdmameter {
 namespace {
+
+struct CheckRequest {
+  RunHost host;
+  std::vector<std::string> devices;  ///< none: the ends choose one; kAllDevices alone: all
+  std::vector<std::string> peers;    ///< none, or one for each of the devices
+  bool gpu = false, brief = false;
+  CheckLimits limits;
+  std::string expect, output;  ///< result files; empty: none
+};
+
+using Json = nlohmann::ordered_json;
+
+/// Gives each row the bounds of its own devices, and keeps it. The result's context describes only
+/// those of the first.
+class CheckRows final : public RunListener {
+ public:
+  explicit CheckRows(RunOutput& output) : output_(output) {}
+
+  void of_devices(const Json& context) { bounds_.emplace(context); }
+  void begin(const std::string& name, std::uint64_t done, std::uint64_t all) override {
+    output_.begin(name, done, all);
+  }
+  void row(const Row& row) override {
+    rows_.push_back(std::make_unique<Row>(row));
+    bounds_->note(*rows_.back());
+    output_.row(*rows_.back());
+  }
+  const std::vector<std::unique_ptr<Row>>& rows() const { return rows_; }
+
+ private:
+  RunOutput& output_;
+  std::optional<PayloadBounds> bounds_;
+  std::vector<std::unique_ptr<Row>> rows_;  ///< readings borrow them
+};
+
+class CheckRun {
+ public:
+  CheckRun(const CheckRequest& request, const Invocation& invocation)
+      : request_(request), invocation_(invocation), target_(request.host.target) {}
+
+  ExitStatus measure();
+
+ private:
+  void reach_peer();
+  std::vector<CheckedEnds> chosen_ends() const;
+  std::string peer_of(const std::string& device) const;
+  std::unique_ptr<Measurer> open(std::size_t pair);
+  void describe(std::size_t pair, const Measurer& measurer);
+  RunTally measure_cases(const std::vector<std::size_t>& which);
+  std::vector<std::size_t> cases_of(std::span<const CheckFinding> findings) const;
+  std::vector<CheckReading> readings() const;
+  std::vector<std::string> notes(std::span<const CheckReading> readings) const;
+  ExitStatus report(const RunTally& tally, std::vector<CheckFinding> findings);
+  double elapsed_s() const;
+
+  const CheckRequest& request_;
+  const Invocation& invocation_;
+  RunTarget target_;
+  const ClockChoice clock_ = choose_clock();
+  const std::chrono::steady_clock::time_point begun_at_ = std::chrono::steady_clock::now();
+  const BenchmarkFlags flags_ = initialize_benchmark({}, 1);
+  std::unique_ptr<RemoteServer> server_;
+  Json here_, peer_;  ///< examinations; the peer's null: it is this machine
+  std::vector<CheckedEnds> ends_;
+  CheckPlan plan_;
+  std::vector<PlannedCase> planned_;  ///< those of plan_
+  std::vector<std::uint64_t> repeated_;
+  std::uint64_t begun_ = 0;
+  std::vector<CheckSubject> subjects_;  ///< by pair
+  std::unique_ptr<RunOutput> output_;
+  std::unique_ptr<CheckRows> rows_;
+  std::vector<Row> expected_;
+};
+
+double CheckRun::elapsed_s() const {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begun_at_).count();
+}
+
+/// Starts the server, where ssh is to, and examines both ends.
+void CheckRun::reach_peer() {
+  if (request_.host.remote) {
+    server_ = std::make_unique<RemoteServer>(*request_.host.remote, invocation_.interrupt);
+    target_.server = server_->address();
+    target_.token = server_->token();
+  }
+  here_ = examination_json(examine({}, try_devices()));
+  if (target_.kind == RunTarget::Kind::loopback) return;
+  peer_ = examine_peer({.server = target_.server, .token = target_.token}, invocation_.interrupt);
+  for (const Json& finding : findings_json(compare_ends(here_, peer_)))
+    if (text_at(finding, "check") == "versions_of_ends") here_["findings"].push_back(finding);
+}
+
+/// The device of the same name, which in a cluster of like machines is of the same network; empty:
+/// the peer tells of none of its kind, and the ends choose.
+std::string CheckRun::peer_of(const std::string& device) const {
+  if (peer_.is_null()) return device;
+  const auto is_of_it = [&](const Json& port) {
+    return text_at(port, "name").starts_with(device + "/");
+  };
+  const Json &mine = list_at(here_, "ports"), &theirs = list_at(peer_, "ports");
+  const auto my_port = std::ranges::find_if(mine, is_of_it);
+  const auto their_port = std::ranges::find_if(theirs, is_of_it);
+  const bool alike = my_port != mine.end() && their_port != theirs.end() &&
+                     text_at(*my_port, "link_layer") == text_at(*their_port, "link_layer");
+  return alike ? device : "";
+}
+
+std::vector<CheckedEnds> CheckRun::chosen_ends() const {
+  std::vector<std::string> devices = request_.devices;
+  if (!devices.empty() && devices.front() == kAllDevices) {
+    devices.clear();
+    for (const PortFacts& port : list_ports("", kAuto))
+      if (port.usable() && std::ranges::find(devices, port.device) == devices.end())
+        devices.push_back(port.device);
+  }
+  if (devices.empty()) devices.emplace_back();  // who opens it says why there is none
+  std::vector<CheckedEnds> ends;
+  for (std::size_t i = 0; i < devices.size(); ++i) {
+    const std::string& device = devices[i];
+    ends.push_back({.device = device,
+                    .peer = !request_.peers.empty() ? request_.peers[i]
+                            : device.empty()        ? ""
+                                                    : peer_of(device),
+                    .gpu = request_.gpu ? near_gpu(device) : ""});
+  }
+  return ends;
+}
+
+/// Of several devices one that cannot be opened is broken; the others are measured.
+std::unique_ptr<Measurer> CheckRun::open(std::size_t pair) {
+  std::vector<PlannedCase> cases;
+  for (const CheckCase& one : plan_.cases)
+    if (one.pair == pair) cases.push_back(one.planned);
+  try {
+    return make_measurer(target_, cases, clock_, invocation_.interrupt);
+  } catch (const NotConnected&) {
+    throw;
+  } catch (const Interrupted&) {
+    throw;
+  } catch (const std::exception&) {
+    if (ends_.size() == 1) throw;
+    return std::make_unique<FailedMeasurer>(std::current_exception());
+  }
+}
+
+void CheckRun::describe(std::size_t pair, const Measurer& measurer) {
+  const Json ends{{"initiator", measurer.initiator_environment()},
+                  {"responder", measurer.responder_environment()}};
+  CheckSubject& subject = subjects_[pair];
+  if (measurer.usable()) subject.context = {{"rdmameter", ends}};
+  if (subject.name.empty()) subject.name = text_at(ends, "/initiator/device/name");
+  if (!output_) {
+    const Json context = result_context(invocation_.command_line, {}, flags_, clock_, measurer);
+    output_ = std::make_unique<RunOutput>(request_.output, context, std::vector<PlannedCase>{});
+    output_->omit_lines();
+    rows_ = std::make_unique<CheckRows>(*output_);
+  }
+  rows_->of_devices(subject.context);
+}
+
+/// @param which  ascending
+RunTally CheckRun::measure_cases(const std::vector<std::size_t>& which) {
+  RunTally tally;
+  for (std::size_t pair = 0; pair < subjects_.size() && !tally.interrupted; ++pair) {
+    std::vector<std::size_t> of_pair;
+    std::ranges::copy_if(which, std::back_inserter(of_pair),
+                         [&](std::size_t i) { return plan_.cases[i].pair == pair; });
+    if (of_pair.empty()) continue;
+    const std::unique_ptr<Measurer> measurer = open(pair);
+    describe(pair, *measurer);
+    const std::uint64_t begun = begun_;
+    begun_ += of_pair.size();
+    tally += run_round(planned_,
+                       {.which = std::move(of_pair), .repetitions = 1, .seed = 0, .begun = begun},
+                       repeated_, *measurer, invocation_.interrupt.word(), *rows_);
+  }
+  return tally;
+}
+
+/// Those behind what is not known without measuring; siblings together, so that what changes in the
+/// course of a check is no difference between them.
+std::vector<std::size_t> CheckRun::cases_of(std::span<const CheckFinding> findings) const {
+  std::vector<std::size_t> which;
+  for (std::size_t i = 0; i < plan_.cases.size(); ++i) {
+    const CheckCase& one = plan_.cases[i];
+    if (std::ranges::any_of(findings, [&](const CheckFinding& finding) {
+          const bool all = finding.reason == CheckReason::siblings;
+          return finding.test == one.test->label && (all || finding.subject == one.pair);
+        }))
+      which.push_back(i);
+  }
+  return which;
+}
+
+/// Of each case the last row.
+std::vector<CheckReading> CheckRun::readings() const {
+  std::vector<CheckReading> last;
+  for (std::size_t i = 0; i < plan_.cases.size(); ++i) {
+    const CheckCase& one = plan_.cases[i];
+    const Row* found = nullptr;
+    for (const auto& row : rows_->rows())
+      if (row->family_index == i) found = row.get();
+    if (found != nullptr) last.push_back({one.pair, one.test->label, found});
+  }
+  return last;
+}
+
+std::vector<std::string> CheckRun::notes(std::span<const CheckReading> readings) const {
+  std::vector<std::string> texts;
+  if (const std::string text = together_text(subjects_, readings); !text.empty())
+    texts.push_back(text);
+  if (!request_.expect.empty())
+    texts.push_back("expected: " + expected_text(readings, expected_, request_.expect));
+  for (const std::string& text : not_judged(subjects_, readings))
+    texts.push_back("not judged: " + text);
+  if (!plan_.left_out.empty())
+    texts.push_back(fmt::format("left out, for want of time: {}", fmt::join(plan_.left_out, ", ")));
+  if (request_.gpu)
+    for (std::size_t pair = 0; pair < ends_.size(); ++pair)
+      if (ends_[pair].gpu.empty())
+        texts.push_back(fmt::format("no GPU: CUDA has none behind the switch or host bridge of {}",
+                                    subjects_[pair].name));
+  return texts;
+}
+
+ExitStatus CheckRun::report(const RunTally& tally, std::vector<CheckFinding> findings) {
+  output_->finish(tally);
+  if (tally.interrupted) return ExitStatus::interrupted;
+  const std::vector<CheckReading> read = readings();
+  const CheckReport report{.subjects = subjects_,
+                           .readings = read,
+                           .findings = std::move(findings),
+                           .notes = notes(read),
+                           .elapsed_s = elapsed_s()};
+  const TextStyle style = terminal_style();
+  std::string line = check_line(report, true);
+  if (!request_.expect.empty() && count_expected(read, expected_) == 0)
+    line += "; " + expected_text(read, expected_, request_.expect);
+  std::string text = request_.brief ? printable(line) + "\n" : check_text(report, style);
+  if (!style.utf8) text = to_ascii(text);
+  request_.output == "-" ? tell_text(text) : print_text(text);
+  if (tally.measured == 0 && tally.failed == 0) return ExitStatus::failed;  // each was skipped
+  return is_well(report) ? ExitStatus::pass : ExitStatus::regression;
+}
+
+ExitStatus CheckRun::measure() {
+  check_writable(request_.output);
+  if (!request_.expect.empty()) expected_ = read_result(request_.expect).rows;
+  reach_peer();
+  ends_ = chosen_ends();
+  plan_ = plan_check(ends_, request_.limits);
+  for (const CheckedEnds& ends : ends_)
+    subjects_.push_back({.name = ends.device,
+                         .context = {},
+                         .findings = here_.at("findings"),
+                         .peer_findings = peer_.is_null() ? Json() : peer_.at("findings")});
+  if (!plan_.cases.empty() && plan_.cases.back().pair == ends_.size()) {
+    subjects_.push_back(subjects_.front());
+    subjects_.back().name = "all devices";
+    subjects_.back().together = true;
+  }
+  std::vector<std::size_t> which;
+  for (const CheckCase& one : plan_.cases) {
+    which.push_back(which.size());
+    planned_.push_back(one.planned);
+  }
+  RunTally tally = measure_cases(which);
+  if (!output_) return ExitStatus::failed;
+  std::vector<CheckFinding> findings = judge_check(subjects_, readings(), expected_);
+  if (const auto again = cases_of(findings); !again.empty() && !tally.interrupted) {
+    tally += measure_cases(again);
+    findings = confirmed(findings, judge_check(subjects_, readings(), expected_));
+  }
+  return report(tally, std::move(findings));
+}
+
+/// Writes the result, and prints what was found.
+/// @throws NoDevice, UsageError, MeasurementError, Interrupted  nothing could be measured
+ExitStatus run_check(const CheckRequest& request, const Invocation& invocation) {
+  return CheckRun(request, invocation).measure();
+}
 
 struct CheckArguments : MeasuringOptions {  // of the positionals one, HOST
   bool loopback = false;
