@@ -19,7 +19,7 @@
 namespace rdmameter {
 namespace {
 
-constexpr double kConfidence = 0.95;
+constexpr double kUntilConfidence = 0.95;
 
 [[noreturn]] void refuse_until(std::string_view text, const std::string& why) {
   throw UsageError(fmt::format(
@@ -91,7 +91,7 @@ SettledMetric Settling::settled(const Series& series) {
   SettledMetric metric{.metric = std::string(series.metric->key), .goal = series.goal};
   if (series.values.empty()) return metric;
   metric.median = median(series.values);
-  const Bounds bounds = median_interval(series.values, kConfidence);
+  const Bounds bounds = median_interval(series.values, kUntilConfidence);
   if (!std::isfinite(bounds.low)) return metric;
   metric.low = bounds.low;
   metric.high = bounds.high;
