@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The command line of rdmameter check: is the RDMA of this machine, and of its peer, well?
+// rdmameter check: is the RDMA of this machine, and of its peer, well? It runs doctor at both ends, a
+// few cases of each device, and once more those of what was found; its command line stands last.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 

@@ -103,7 +103,8 @@ inline constexpr char kCpuSeparator = '+';
 /// An atomic works on 8 bytes, aligned to 8 (IBTA vol. 1, 9.4.5).
 inline constexpr std::uint64_t kAtomicBytes = 8;
 
-/// Between devices of one case, "mlx5_0+mlx5_1", and between their GPUs; and all of an end's that reach one of the peer's.
+/// Between devices of one case, "mlx5_0+mlx5_1", and between their GPUs; and all of an end's that
+/// reach one of the peer's.
 inline constexpr char kDeviceSeparator = '+';
 inline constexpr std::string_view kAllDevices = "all";
 inline constexpr std::size_t kMostDevices = 64, kMostDeviceChars = 63;  ///< of a case; of a name
