@@ -899,8 +899,8 @@ class Locks(WithRanks):
 @rdmameter.on(rdmameter.SOFTWARE)
 class Events(rdmameter.Test):
     def test_what_traffic_outlives_is_noted_in_the_row(self):
-        self.inject("post_send@2000=GID_CHANGE,post_send@3000=PKEY_CHANGE,post_send@4000=SM_CHANGE")
-        first, second = self.measure("send_lat", "--size", "8,64", "--iterations", "20000")
+        self.inject("post_send@200=GID_CHANGE,post_send@300=PKEY_CHANGE,post_send@400=SM_CHANGE")
+        first, second = self.measure("send_lat", "--size", "8,64", "--iterations", "2000")
         self.assertEqual(sorted(first["async_events"]), ["IBV_EVENT_GID_CHANGE", "IBV_EVENT_PKEY_CHANGE", "IBV_EVENT_SM_CHANGE"])
         self.assertNotIn("async_events", second)
 
