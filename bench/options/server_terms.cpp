@@ -37,6 +37,10 @@ Sandboxing sandboxing_from_text(const std::string& option, const std::string& te
   throw invalid_value(option, text, "off, on, required");
 }
 
+Speaker speaker_of(ClientEvent event) {
+  return event == ClientEvent::session_end ? Speaker::server : Speaker::client;
+}
+
 void tell_missing_sandbox(const char* off) {
   if (!has_landlock())
     tell_lines(
