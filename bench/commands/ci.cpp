@@ -15,7 +15,7 @@
 #include "bench/commands/ab_variant.h"
 #include "bench/commands/report.h"
 #include "bench/doctor/examination_text.h"
-#include "bench/options/arguments.h"
+#include "bench/options/token.h"
 #include "bench/options/command.h"
 #include "bench/options/plan.h"
 #include "bench/options/result_options.h"

@@ -9,7 +9,6 @@
 #include <optional>
 #include <vector>
 
-#include "bench/options/arguments.h"
 #include "bench/options/command.h"
 #include "bench/options/server_terms.h"
 #include "bench/options/token.h"

@@ -7,7 +7,6 @@
 #include <string_view>
 
 #include "bench/cases/words.h"
-#include "bench/options/arguments.h"
 #include "bench/options/command.h"
 #include "bench/options/token.h"
 #include "core/base/error.h"
