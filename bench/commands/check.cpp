@@ -24,7 +24,6 @@
 #include "bench/options/run_hosts.h"
 #include "bench/remote/remote_server.h"
 #include "bench/running/benchmark_flags.h"
-#include "bench/running/failed_measurer.h"
 #include "bench/running/lines/run_output.h"
 #include "bench/running/measurers.h"
 #include "bench/running/result_context.h"

@@ -9,13 +9,12 @@
 #include <utility>
 
 #include "bench/cases/dry_run.h"
-#include "bench/cases/select_tests.h"
+#include "bench/cases/cases.h"
 #include "bench/doctor/examination_text.h"
 #include "bench/options/command.h"
 #include "bench/options/run_options.h"
 #include "bench/remote/remote_server.h"
 #include "bench/running/benchmark_flags.h"
-#include "bench/running/failed_measurer.h"
 #include "bench/running/lines/run_output.h"
 #include "bench/running/measurers.h"
 #include "bench/running/result_context.h"

@@ -9,7 +9,7 @@
 #include <functional>
 #include <memory>
 
-#include "bench/cases/select_tests.h"
+#include "bench/cases/cases.h"
 #include "bench/cases/words.h"
 #include "bench/options/command.h"
 #include "core/base/error.h"

@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "bench/cases/cases.h"
-#include "bench/cases/select_tests.h"
 #include "bench/cases/words.h"
 #include "bench/options/command.h"
 #include "bench/options/measuring_options.h"

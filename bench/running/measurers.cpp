@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "bench/background/background_measurer.h"
-#include "bench/running/failed_measurer.h"
+#include "bench/running/runner.h"
 #include "bench/running/status_line.h"
 #include "core/base/error.h"
 #include "core/control/control_measurer.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bench/cases/select_tests.h"
+#include "bench/cases/cases.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
