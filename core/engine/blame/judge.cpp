@@ -10,7 +10,7 @@
 #include <memory>
 #include <span>
 
-#include "core/engine/loop/bandwidth.h"
+#include "core/engine/loop/step.h"
 #include "core/instrument/histogram.h"
 
 namespace rdmameter {
