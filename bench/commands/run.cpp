@@ -8,8 +8,8 @@
 #include <span>
 #include <utility>
 
-#include "bench/cases/dry_run.h"
 #include "bench/cases/cases.h"
+#include "bench/cases/dry_run.h"
 #include "bench/doctor/examination_text.h"
 #include "bench/options/command.h"
 #include "bench/options/run_options.h"
