@@ -38,13 +38,6 @@ constexpr auto kSshGrace = 2s;
 /// Exit statuses of a shell, and of ssh itself.
 constexpr int kNotExecutable = 126, kNotFound = 127, kOfSsh = 255;
 
-std::pair<Descriptor, Descriptor> new_pipe(int flags = 0) {
-  std::array<int, 2> ends{};
-  if (pipe2(ends.data(), O_CLOEXEC | flags) != 0)
-    throw MeasurementError(fmt::format("pipe: {}", std::strerror(errno)));
-  return {Descriptor{ends[0]}, Descriptor{ends[1]}};
-}
-
 }  // namespace
 
 RemoteServer::RemoteServer(const RemoteStart& start, const InterruptSource& interrupt)
