@@ -150,8 +150,8 @@ std::unique_ptr<Measurer> HostsRun::make(Place& place) {
         return tried(planned) && planned.test_case.needs_responder();
       })) {
     place.server = std::make_unique<RemoteServer>(*place.host.remote, invocation_.interrupt);
-    target.server = place.server->address();
-    target.token = place.server->token();
+    target.session.server = place.server->address();
+    target.session.token = place.server->token();
   }
   return make_measurer(target, cases, clock_, invocation_.interrupt);
 }
