@@ -10,7 +10,7 @@
 #include "core/base/error.h"
 #include "core/base/error_text.h"
 #include "core/base/thread.h"
-#include "core/engine/placement/affinity.h"
+#include "core/engine/placement/placement.h"
 
 namespace rdmameter {
 namespace {

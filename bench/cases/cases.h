@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests times axes: the cases of a run.
+// Tests that people name, times axes: the cases of a run.
 #pragma once
 
 #include <memory>
@@ -80,5 +80,17 @@ std::vector<PlannedCase> at_each_background(
 /// An axis that no case has would silently change nothing.
 /// @throws UsageError  naming it and what has it
 void refuse_unused(std::span<const GivenAxis> given, std::span<const PlannedCase> cases);
+
+// Which tests of the catalog people name.
+
+/// Is this text a test's name, `all`, or a glob that matches one?
+bool names_test(std::string_view text);
+
+/// The tests that the texts name, each once, in the order of the texts.
+/// @throws UsageError for one that names none, with the nearest that does
+std::vector<const Test*> select_tests(std::span<const std::string> texts);
+
+/// `run --list`: a line per test.
+std::string catalog_text();
 
 }  // namespace rdmameter

@@ -24,7 +24,6 @@
 #include "bench/options/run_hosts.h"
 #include "bench/remote/remote_server.h"
 #include "bench/running/benchmark_flags.h"
-#include "bench/running/failed_measurer.h"
 #include "bench/running/lines/run_output.h"
 #include "bench/running/measurers.h"
 #include "bench/running/result_context.h"
@@ -36,7 +35,7 @@
 #include "core/result/output_file.h"
 #include "core/result/result_file.h"
 #include "core/session/examine_peer.h"
-#include "core/verbs/port_facts.h"
+#include "core/verbs/port_choice.h"
 #include "reports/summary/facts.h"
 #include "reports/summary/line_rate.h"
 #include "reports/text/text.h"
@@ -125,12 +124,13 @@ double CheckRun::elapsed_s() const {
 void CheckRun::reach_peer() {
   if (request_.host.remote) {
     server_ = std::make_unique<RemoteServer>(*request_.host.remote, invocation_.interrupt);
-    target_.server = server_->address();
-    target_.token = server_->token();
+    target_.session.server = server_->address();
+    target_.session.token = server_->token();
   }
   here_ = examination_json(examine({}, try_devices()));
   if (target_.kind == RunTarget::Kind::loopback) return;
-  peer_ = examine_peer({.server = target_.server, .token = target_.token}, invocation_.interrupt);
+  peer_ = examine_peer({.server = target_.session.server, .token = target_.session.token},
+                       invocation_.interrupt);
   for (const Json& finding : findings_json(compare_ends(here_, peer_)))
     if (text_at(finding, "check") == "versions_of_ends") here_["findings"].push_back(finding);
 }

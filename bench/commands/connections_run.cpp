@@ -166,8 +166,8 @@ std::unique_ptr<Measurer> ConnectionsRun::open() {
   RunTarget target = request_.host->target;
   if (request_.host->remote) {
     server_ = std::make_unique<RemoteServer>(*request_.host->remote, invocation_.interrupt);
-    target.server = server_->address();
-    target.token = server_->token();
+    target.session.server = server_->address();
+    target.session.token = server_->token();
   }
   const ConnectionKind& kind = request_.kinds.front();
   const auto opcode = std::ranges::find_if(

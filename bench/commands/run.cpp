@@ -8,14 +8,13 @@
 #include <span>
 #include <utility>
 
+#include "bench/cases/cases.h"
 #include "bench/cases/dry_run.h"
-#include "bench/cases/select_tests.h"
 #include "bench/doctor/examination_text.h"
 #include "bench/options/command.h"
 #include "bench/options/run_options.h"
 #include "bench/remote/remote_server.h"
 #include "bench/running/benchmark_flags.h"
-#include "bench/running/failed_measurer.h"
 #include "bench/running/lines/run_output.h"
 #include "bench/running/measurers.h"
 #include "bench/running/result_context.h"
@@ -151,8 +150,8 @@ std::unique_ptr<Measurer> HostsRun::make(Place& place) {
         return tried(planned) && planned.test_case.needs_responder();
       })) {
     place.server = std::make_unique<RemoteServer>(*place.host.remote, invocation_.interrupt);
-    target.server = place.server->address();
-    target.token = place.server->token();
+    target.session.server = place.server->address();
+    target.session.token = place.server->token();
   }
   return make_measurer(target, cases, clock_, invocation_.interrupt);
 }

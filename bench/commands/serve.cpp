@@ -9,7 +9,6 @@
 #include <optional>
 #include <vector>
 
-#include "bench/options/arguments.h"
 #include "bench/options/command.h"
 #include "bench/options/server_terms.h"
 #include "bench/options/token.h"
@@ -23,6 +22,7 @@
 #include "core/log/print.h"
 #include "core/log/server_log.h"
 #include "core/server/server.h"
+#include "core/server/session_process.h"
 #include "core/session/protocol.h"
 #include "core/wire/auth.h"
 #include "core/wire/token_file.h"
@@ -192,7 +192,7 @@ ExitStatus serve(const ServeArguments& options, const Invocation& invocation) {
   allow_open_files(clients);
   ServerLog log{STDERR_FILENO};
   const auto line = [&log](const ClientLine& said) {
-    log.line(said.peer, said.text, said.speaker());
+    log.line(said.peer, said.text, speaker_of(said.event));
   };
   const ClockChoice clock = choose_clock();
   const std::string given = given_token(options, invocation.interrupt);
@@ -203,12 +203,12 @@ ExitStatus serve(const ServeArguments& options, const Invocation& invocation) {
                  .token = token,
                  .max_clients = clients,
                  .limits = {options.max_memory_bytes, options.max_threads},
-                 .own_processes = true,
-                 .sandbox = options.sandbox,
-                 .log = line,
                  // A server that ssh starts is the client's own.
-                 .gpus = options.gpu || options.token_stdin},
-                clock, invocation.interrupt);
+                 .serve = in_own_process({.clock = clock,
+                                          .sandbox = options.sandbox,
+                                          .gpus = options.gpu || options.token_stdin}),
+                 .log = line},
+                invocation.interrupt);
   LeftToken left{server, given};
   const Address bound{bind.host, server.port()};
   if (!options.token_stdin) announce(server, bound, options, given);

@@ -16,7 +16,6 @@
 #include "bench/options/prediction_options.h"
 #include "bench/running/benchmark_flags.h"
 #include "bench/running/child.h"
-#include "bench/running/failed_measurer.h"
 #include "bench/running/lines/run_output.h"
 #include "bench/running/result_context.h"
 #include "bench/running/runner.h"

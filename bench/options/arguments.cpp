@@ -9,10 +9,9 @@
 #include <functional>
 #include <memory>
 
-#include "bench/cases/select_tests.h"
+#include "bench/cases/cases.h"
 #include "bench/cases/words.h"
 #include "bench/options/command.h"
-#include "bench/options/token.h"
 #include "core/base/error.h"
 #include "core/base/parse_value.h"
 #include "core/log/print.h"
@@ -179,11 +178,6 @@ std::string mismatch_text(const std::string& theirs) {
                      lists ? fmt::format(", with its values in a list: {} A,B", name) : "");
 }
 
-bool plain(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-         std::string_view("-_./:,=@%+").find(c) != std::string_view::npos;
-}
-
 }  // namespace
 
 bool parse(CLI::App& app, std::vector<std::string> arguments, OptionsOfLetter of_letter) {
@@ -217,22 +211,6 @@ bool parse(CLI::App& app, std::vector<std::string> arguments, OptionsOfLetter of
   }
   check_rest(app, of_letter);
   return true;
-}
-
-std::string shell_text(const std::vector<std::string>& arguments) {
-  std::string text;
-  for (const std::string& typed : arguments) {
-    const std::string argument = without_token(typed);
-    if (!text.empty()) text += ' ';
-    if (!argument.empty() && std::ranges::all_of(argument, plain)) {
-      text += argument;
-      continue;
-    }
-    text += '\'';
-    for (const char c : argument) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
-    text += '\'';
-  }
-  return text;
 }
 
 }  // namespace rdmameter

@@ -17,8 +17,4 @@ using OptionsOfLetter = std::vector<std::string> (*)(char letter);
 /// @throws UsageError  with the nearest known word, where one is unknown
 bool parse(CLI::App& app, std::vector<std::string> arguments, OptionsOfLetter of_letter);
 
-/// The command line as one would type it, quoted where the shell needs it, and with *** for a
-/// token: for people, the result and other ranks.
-std::string shell_text(const std::vector<std::string>& arguments);
-
 }  // namespace rdmameter

@@ -13,7 +13,6 @@
 #include <utility>
 
 #include "bench/cases/cases.h"
-#include "bench/cases/select_tests.h"
 #include "bench/cases/words.h"
 #include "bench/running/benchmark_flags.h"
 #include "core/base/error.h"

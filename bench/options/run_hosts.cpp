@@ -7,7 +7,6 @@
 #include <string_view>
 
 #include "bench/cases/words.h"
-#include "bench/options/arguments.h"
 #include "bench/options/command.h"
 #include "bench/options/token.h"
 #include "core/base/error.h"
@@ -133,8 +132,8 @@ RunHost run_host(const std::string& text, const HostOptions& options) {
                                options.remote_program.value_or("rdmameter"));
     return host;
   }
-  host.target.server = parse_address(text, options.port.value_or(kDefaultPort));
-  host.target.token = read_token(options.token_file);
+  host.target.session.server = parse_address(text, options.port.value_or(kDefaultPort));
+  host.target.session.token = read_token(options.token_file);
   return host;
 }
 

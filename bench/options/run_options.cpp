@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "bench/cases/cases.h"
-#include "bench/cases/select_tests.h"
 #include "bench/cases/words.h"
 #include "bench/options/command.h"
 #include "bench/options/measuring_options.h"
@@ -326,7 +325,7 @@ RunOptions completed(RunOptions options) {
   if (options.overwrite_file && !file_memory(options))
     throw UsageError("--overwrite-file: is for --memory file:PATH, which is not given");
   for (RunHost& host : options.hosts)
-    if (options.overwrite_file) host.target.files = FileMemory::overwrite;
+    if (options.overwrite_file) host.target.session.files = FileMemory::overwrite;
   if (options.suites.front().tests.empty())
     throw UsageError(
         "name at least one test, or all ('rdmameter run --list' prints them), or a --plan");

@@ -9,7 +9,7 @@
 
 #include "bench/options/token.h"
 #include "core/base/parse_value.h"
-#include "core/engine/placement/affinity.h"
+#include "core/engine/placement/placement.h"
 #include "core/log/print.h"
 #include "core/server/call_filter.h"
 #include "core/server/server.h"
@@ -35,6 +35,10 @@ Sandboxing sandboxing_from_text(const std::string& option, const std::string& te
   if (text == "on") return Sandboxing::on;
   if (text == "required") return Sandboxing::required;
   throw invalid_value(option, text, "off, on, required");
+}
+
+Speaker speaker_of(ClientEvent event) {
+  return event == ClientEvent::session_end ? Speaker::server : Speaker::client;
 }
 
 void tell_missing_sandbox(const char* off) {

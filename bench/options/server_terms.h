@@ -5,7 +5,9 @@
 #include <cstdint>
 #include <string>
 
+#include "core/log/log_limit.h"
 #include "core/server/sandbox.h"
+#include "core/session/session_host.h"
 
 namespace rdmameter {
 
@@ -21,6 +23,9 @@ inline constexpr std::uint64_t kThreadsPerCpu = 4;
 /// "off", "on" or "required".
 /// @throws UsageError  naming `option`
 Sandboxing sandboxing_from_text(const std::string& option, const std::string& text);
+
+/// Who causes a line about a client.
+Speaker speaker_of(ClientEvent event);
 
 /// Says so where this kernel can shut clients' processes in only in part.
 /// @param off  what turns the sandbox off

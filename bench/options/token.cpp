@@ -23,6 +23,11 @@ std::string first_line(const std::string& file) {
   return text.substr(0, text.find('\n'));
 }
 
+bool plain(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+         std::string_view("-_./:,=@%+").find(c) != std::string_view::npos;
+}
+
 }  // namespace
 
 std::string read_token(const std::string& file) {
@@ -47,6 +52,22 @@ std::string without_token(std::string_view argument) {
     done = word.end;
   }
   return shown.append(argument.substr(done));
+}
+
+std::string shell_text(const std::vector<std::string>& arguments) {
+  std::string text;
+  for (const std::string& typed : arguments) {
+    const std::string argument = without_token(typed);
+    if (!text.empty()) text += ' ';
+    if (!argument.empty() && std::ranges::all_of(argument, plain)) {
+      text += argument;
+      continue;
+    }
+    text += '\'';
+    for (const char c : argument) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
+    text += '\'';
+  }
+  return text;
 }
 
 void hide_token(int argc, char** argv) {

@@ -4,6 +4,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace rdmameter {
 
@@ -22,6 +23,10 @@ std::string read_token(const std::string& file);
 /// An argument with *** for the value of each RDMAMETER_TOKEN=VALUE in it, which may be quoted as
 /// in a shell; one without a token is as it was.
 std::string without_token(std::string_view argument);
+
+/// The command line as one would type it, quoted where the shell needs it, and with *** for a
+/// token: for people, the result and other ranks.
+std::string shell_text(const std::vector<std::string>& arguments);
 
 /// Overwrites the token in the process's own arguments, so that `ps` no longer shows it.
 void hide_token(int argc, char** argv);

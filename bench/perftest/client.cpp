@@ -196,20 +196,20 @@ bool print_interval_row(const PerftestReport& report, const TestCase& test_case,
 /// @param on_connected  borrowed; may be chosen later
 RunTarget target_of(const PerftestPlan& plan, InterruptSource& interrupt,
                     const ConnectedListener& on_connected) {
-  RunTarget target{.kind = RunTarget::Kind::host,
-                   .server = parse_address(plan.host, plan.port),
-                   .token = read_token("")};
+  RunTarget target{.kind = RunTarget::Kind::host};
+  target.session.server = parse_address(plan.host, plan.port);
+  target.session.token = read_token("");
   // What waits for this client is no `rdmameter serve`, which wants a token.
-  target.server.remedy = "start the same command there first, without a host";
-  target.server.awaited = false;  // perftest's client tries once
-  target.server.source = plan.source;
-  target.on_connected = [&on_connected](const ConnectedCase& connected) {
+  target.session.server.remedy = "start the same command there first, without a host";
+  target.session.server.awaited = false;  // perftest's client tries once
+  target.session.server.source = plan.source;
+  target.session.on_connected = [&on_connected](const ConnectedCase& connected) {
     on_connected(connected);
   };
-  target.on_choice = tell_note;
+  target.session.on_choice = tell_note;
   if (plan.own.device == kPerftestNullDevice) target = {.kind = RunTarget::Kind::null_device};
   if (plan.report.table == PerftestReport::Table::bandwidth)
-    target.on_interval = {
+    target.session.on_interval = {
         .hear = [&plan, &interrupt](const TestCase& test_case, const ProgressInterval& interval) {
           // What goes on until interrupted ends with its reader.
           if (!print_interval_row(plan.report, test_case, interval)) interrupt.raise();
@@ -229,13 +229,14 @@ std::unique_ptr<Measurer> connect_and_open(const PerftestPlan& plan,
     tell_no_device(plan);
     throw;
   } catch (const UnknownHost& error) {
-    tell("{} for ai_family: 2 service: {} port: {}\n", error.reason, printable(target.server.host),
-         target.server.port);
+    tell("{} for ai_family: 2 service: {} port: {}\n", error.reason,
+         printable(target.session.server.host), target.session.server.port);
     tell_text("Problem in resolving basic address and port\n");
     tell_text(kPerftestNoConnection);
     throw;
   } catch (const NotConnected&) {
-    tell("Couldn't connect to {}:{}\n", printable(target.server.host), target.server.port);
+    tell("Couldn't connect to {}:{}\n", printable(target.session.server.host),
+         target.session.server.port);
     tell_text(kPerftestNoConnection);
     throw;
   }

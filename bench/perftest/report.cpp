@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "core/base/parse_value.h"
-#include "core/engine/loop/bandwidth.h"
+#include "core/engine/loop/step.h"
 #include "core/instrument/histogram_data.h"
 #include "core/result/checked_json.h"
 #include "core/result/json_text.h"

@@ -31,6 +31,7 @@
 #include "core/result/result_file.h"
 #include "core/result/row_json.h"
 #include "core/server/server.h"
+#include "core/server/session_process.h"
 #include "core/test_case/test_case.h"
 #include "core/verbs/port_choice.h"
 #include "reports/text/terminal_lines.h"
@@ -67,10 +68,10 @@ struct CannotListen : std::runtime_error {
 /// Where no address is given, as perftest on every one of this machine.
 /// @throws CannotListen
 std::unique_ptr<Server> listen_for_one(const PerftestPlan& plan, ServerOptions options,
-                                       const ClockChoice& clock, const InterruptSource& interrupt) {
+                                       const InterruptSource& interrupt) {
   options.bind = plan.bind.empty() ? Address{"", plan.port} : parse_address(plan.bind, plan.port);
   try {
-    return std::make_unique<Server>(std::move(options), clock, interrupt);
+    return std::make_unique<Server>(std::move(options), interrupt);
   } catch (const std::exception& error) {
     throw CannotListen(error_text(error));
   }
@@ -236,7 +237,7 @@ class FailureLog {
 
   void line(const ClientLine& line) noexcept {
     if (line.event == ClientEvent::gone) gone_ = true;
-    if (notes_) return log_.line(line.peer, line.text, line.speaker());
+    if (notes_) return log_.line(line.peer, line.text, speaker_of(line.event));
     try {
       const std::lock_guard lock{mutex_};  // called by every connection's thread
       switch (line.event) {
@@ -274,7 +275,7 @@ class FailureLog {
   static constexpr std::size_t kMaxWaitingLines = 8;  ///< the others say the same
   void tell(const ClientLine& line) {
     tell_waiting();
-    log_.line(line.peer, in_words_of_perftest(line.text), line.speaker());
+    log_.line(line.peer, in_words_of_perftest(line.text), speaker_of(line.event));
   }
   void tell_waiting() {
     for (const auto& [peer, text] : waiting_) log_.line(peer, text);
@@ -305,15 +306,13 @@ bool serve_one(const PerftestPlan& plan, const Invocation& invocation, const Clo
       {.token = token,
        .max_clients = 1,
        .limits = {default_max_memory_bytes(), default_max_threads()},
-       .own_processes = true,
-       .sandbox = sandbox,
+       .serve = in_own_process(
+           {.clock = clock, .sandbox = sandbox, .own = plan.own, .gpus = !plan.own.memory.empty()}),
        .log = [&failures](const ClientLine& line) { failures.line(line); },
-       .own = plan.own,
-       .gpus = !plan.own.memory.empty(),
        .one_client = true,
        .on_row = [&report](const nlohmann::json& row) { report.add(row); },
        .on_connected = [&report](const ConnectedCase& told) { report.connected(told); }},
-      clock, invocation.interrupt);
+      invocation.interrupt);
   tell_terms(*server);
   if (plan.report.output == PerftestReport::Output::full) print_text(kWaiting);
   flush_print();

@@ -9,7 +9,7 @@
 #include <limits>
 #include <utility>
 
-#include "bench/cases/select_tests.h"
+#include "bench/cases/cases.h"
 #include "bench/perftest/tool.h"
 #include "core/base/error.h"
 #include "core/base/ip_address.h"

@@ -38,17 +38,10 @@ constexpr auto kSshGrace = 2s;
 /// Exit statuses of a shell, and of ssh itself.
 constexpr int kNotExecutable = 126, kNotFound = 127, kOfSsh = 255;
 
-std::pair<Descriptor, Descriptor> new_pipe() {
-  std::array<int, 2> ends{};
-  if (pipe2(ends.data(), O_CLOEXEC) != 0)
-    throw MeasurementError(fmt::format("pipe: {}", std::strerror(errno)));
-  return {Descriptor{ends[0]}, Descriptor{ends[1]}};
-}
-
 }  // namespace
 
 RemoteServer::RemoteServer(const RemoteStart& start, const InterruptSource& interrupt)
-    : start_(start), token_(make_token()) {
+    : start_(start), token_(make_token()), stderr_(new_pipe(O_NONBLOCK)) {
   auto [its_stdin, to_stdin] = new_pipe();
   auto [from_stdout, its_stdout] = new_pipe();
   child_ = start_child(start_.words, {},

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "core/server/session_process.h"
+#include "core/wire/child_stderr.h"
 #include "core/wire/socket.h"
 #include "core/wire/wait.h"
 

@@ -60,15 +60,18 @@ bool settle(const ChildStreams& streams) {
 
 }  // namespace
 
+std::pair<Descriptor, Descriptor> new_pipe(int flags) {
+  std::array<int, 2> ends{};
+  require(pipe2(ends.data(), O_CLOEXEC | flags) == 0, "pipe");
+  return {Descriptor{ends[0]}, Descriptor{ends[1]}};
+}
+
 pid_t start_child(const std::vector<std::string>& words,
                   const std::vector<std::pair<std::string, std::string>>& variables,
                   const ChildStreams& streams) {
   std::vector<std::string> arguments = words, environment = environment_with(variables);
   const std::vector<char*> argv = pointers(arguments), envp = pointers(environment);
-  std::array<int, 2> ends{};
-  require(pipe2(ends.data(), O_CLOEXEC) == 0, "pipe");
-  const Descriptor told(ends[0]);
-  Descriptor tell(ends[1]);
+  auto [told, tell] = new_pipe();
   const pid_t we = getpid(), child = fork();
   require(child >= 0, "fork");
   if (child == 0) {
@@ -99,10 +102,7 @@ int end_of_child(pid_t child) noexcept {
 ExitResult run_child(const std::vector<std::string>& words,
                      const std::vector<std::pair<std::string, std::string>>& variables,
                      const InterruptSource& interrupt, std::chrono::milliseconds kill_after) {
-  std::array<int, 2> ends{};
-  require(pipe2(ends.data(), O_CLOEXEC) == 0, "pipe");
-  const Descriptor output(ends[0]);
-  Descriptor its(ends[1]);
+  auto [output, its] = new_pipe();
   const pid_t child = start_child(words, variables, {.out = its.get()});
   its.reset();
   ExitResult end;

@@ -27,6 +27,11 @@ struct ChildStreams {
   bool no_terminal = false;  ///< it finds no terminal on which it could ask
 };
 
+/// The two ends of a pipe, to read and to write.
+/// @param flags  O_NONBLOCK, or none
+/// @throws MeasurementError  there is no descriptor for it
+std::pair<Descriptor, Descriptor> new_pipe(int flags = 0);
+
 /// Starts a command that ends with us, even where we are killed. It is alone in its process group,
 /// so that a terminal's Ctrl-C reaches it once, by us.
 /// @param words      path or name, and arguments

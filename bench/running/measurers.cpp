@@ -5,18 +5,21 @@
 #include <utility>
 
 #include "bench/background/background_measurer.h"
-#include "bench/running/failed_measurer.h"
-#include "bench/running/status_line.h"
+#include "bench/running/runner.h"
 #include "core/base/error.h"
 #include "core/control/control_measurer.h"
 #include "core/engine/null/null_measurer.h"
 #include "core/engine/search/sweep_measurer.h"
-#include "core/instrument/clock.h"
 #include "core/server/server.h"
-#include "core/session/initiator.h"
 
 namespace rdmameter {
 namespace {
+
+SessionOptions with_server(SessionOptions session, const LoopbackServer& server) {
+  session.server = server.address();
+  session.token = server.token();
+  return session;
+}
 
 /// A measurer and the responder that it talks to, in this process.
 class LoopbackMeasurer final : public Measurer {
@@ -24,12 +27,7 @@ class LoopbackMeasurer final : public Measurer {
   LoopbackMeasurer(const TestCase& first, const RunTarget& target, const ClockChoice& clock,
                    const InterruptSource& interrupt)
       : server_(clock, interrupt),
-        initiator_(make_initiator({.server = server_.address(),
-                                   .token = server_.token(),
-                                   .on_interval = target.on_interval,
-                                   .on_choice = target.on_choice,
-                                   .files = target.files},
-                                  first, clock, interrupt)) {}
+        initiator_(make_initiator(with_server(target.session, server_), first, clock, interrupt)) {}
 
   Outcome measure(const TestCase& test_case) override { return initiator_->measure(test_case); }
   bool usable() const override { return initiator_->usable(); }
@@ -83,13 +81,7 @@ std::unique_ptr<Measurer> make_traffic_measurer(const RunTarget& target,
   const auto open = [&](const TestCase& test_case) -> std::unique_ptr<Measurer> {
     if (target.kind == RunTarget::Kind::loopback)
       return std::make_unique<LoopbackMeasurer>(test_case, target, clock, interrupt);
-    return make_initiator({.server = target.server,
-                           .token = target.token,
-                           .on_interval = target.on_interval,
-                           .on_connected = target.on_connected,
-                           .on_choice = target.on_choice,
-                           .files = target.files},
-                          test_case, clock, interrupt);
+    return make_initiator(target.session, test_case, clock, interrupt);
   };
   try {
     return open(first);
@@ -105,8 +97,8 @@ std::unique_ptr<Measurer> try_control_measurer(const TestCase& first, const RunT
                                                const ClockChoice& clock,
                                                InterruptSource& interrupt) {
   try {
-    return make_control_measurer(first, clock, interrupt.word(), target.files, interval_printer(),
-                                 target.on_choice);
+    return make_control_measurer(first, clock, interrupt.word(), target.session.files,
+                                 interval_printer(), target.session.on_choice);
   } catch (const NoDevice&) {
     return std::make_unique<FailedMeasurer>(std::current_exception());
   }
@@ -118,14 +110,14 @@ std::unique_ptr<Measurer> make_plain_measurer(const RunTarget& target,
                                               const ClockChoice& clock,
                                               InterruptSource& interrupt) {
   if (target.kind == RunTarget::Kind::null_device)
-    return make_null_measurer(clock, interrupt, target.on_interval);
+    return make_null_measurer(clock, interrupt, target.session.on_interval);
   const TestCase* const control =
       first_of(cases, [](const TestCase& c) { return !c.needs_responder(); });
   const TestCase* const traffic =
       first_of(cases, [](const TestCase& c) { return c.needs_responder(); });
   if (traffic == nullptr)
-    return make_control_measurer(*control, clock, interrupt.word(), target.files,
-                                 interval_printer(), target.on_choice);
+    return make_control_measurer(*control, clock, interrupt.word(), target.session.files,
+                                 interval_printer(), target.session.on_choice);
   auto result = make_traffic_measurer(target, cases, *traffic, clock, interrupt);
   if (control == nullptr) return result;
   return std::make_unique<MeasurerByPattern>(
@@ -147,7 +139,7 @@ std::unique_ptr<Measurer> make_measurer(const RunTarget& target, std::span<const
                                                const IntervalListener& listener,
                                                InterruptSource& end) {
     RunTarget place = target;
-    place.on_interval = listener;
+    place.session.on_interval = listener;
     const PlannedCase planned{.test_case = background, .name = {}, .why_skipped = {}};
     return make_plain_measurer(place, std::span(&planned, 1), clock, end);
   };

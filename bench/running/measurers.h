@@ -5,17 +5,12 @@
 #include <cstdint>
 #include <memory>
 #include <span>
-#include <string>
 
 #include "bench/cases/cases.h"
 #include "bench/running/status_line.h"
-#include "core/engine/account/interval_thread.h"
 #include "core/engine/measurer.h"
 #include "core/instrument/clock.h"
-#include "core/session/session_host.h"
-#include "core/verbs/memory/memory_file.h"
-#include "core/verbs/port_choice.h"
-#include "core/wire/socket.h"
+#include "core/session/initiator.h"
 #include "core/wire/wait.h"
 
 namespace rdmameter {
@@ -30,12 +25,11 @@ struct RunTarget {
     null_device,  ///< there is none: the built-in device that completes at once
   };
   Kind kind = Kind::loopback;
-  Address server = {};                                ///< of a host
-  std::string token = {};                             ///< to prove to a host; empty: none
-  FileMemory files = FileMemory::devices;             ///< that this end, the initiator, may map
-  IntervalListener on_interval = interval_printer();  ///< hears of each interval of a long case
-  ConnectedListener on_connected = {};                ///< of each case of a host that is connected
-  ChoiceListener on_choice = choice_printer();        ///< of what was chosen among devices
+  SessionOptions session = {.server = {},  ///< with its token: of a host
+                            .token = {},
+                            .on_interval = interval_printer(),
+                            .on_choice = choice_printer(),
+                            .files = FileMemory::devices};
 };
 
 /// What the cases need and no more: a run of control path tests alone has no responder. At least

@@ -6,8 +6,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "bench/cases/cases.h"
@@ -108,5 +110,19 @@ RunTally run_round(const std::vector<PlannedCase>& cases, const RepetitionRound&
 /// succession is given up.
 RunTally run_until(const std::vector<PlannedCase>& cases, CaseRange range, const Until& until,
                    Measurer& measurer, const StopFlag& stop, RunListener& listener);
+
+/// A way of measuring that could not be set up, so that the result still says so, case by case.
+class FailedMeasurer : public Measurer {
+ public:
+  explicit FailedMeasurer(std::exception_ptr why) : why_(std::move(why)) {}
+
+  Outcome measure(const TestCase&) override { std::rethrow_exception(why_); }
+  bool usable() const override { return false; }
+  nlohmann::ordered_json initiator_environment() const override { return nullptr; }
+  nlohmann::ordered_json responder_environment() const override { return nullptr; }
+
+ private:
+  std::exception_ptr why_;
+};
 
 }  // namespace rdmameter

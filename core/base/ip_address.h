@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The IP addresses that rdma_cm goes by.
+// IP addresses: those that rdma_cm goes by, and those of peers.
 #pragma once
 
 #include <sys/socket.h>
@@ -48,5 +48,8 @@ class IpAddress {
 inline std::string without_scope(std::string_view text) {
   return std::string(text.substr(0, text.find('%')));
 }
+
+/// "192.0.2.1" of "192.0.2.1:4711": a peer that connects anew is the same source.
+std::string_view source_of(std::string_view peer) noexcept;
 
 }  // namespace rdmameter

@@ -7,8 +7,8 @@
 #include <algorithm>
 
 #include "core/base/error.h"
+#include "core/engine/account/interval_thread.h"
 #include "core/engine/account/load.h"
-#include "core/engine/account/over_time.h"
 #include "core/engine/account/per_qp.h"
 #include "core/engine/blame/watch_log.h"
 #include "core/engine/layout/layout.h"

@@ -15,7 +15,6 @@
 #include "core/engine/credits.h"
 #include "core/engine/device/device_terms.h"
 #include "core/engine/device/open_device.h"
-#include "core/engine/device/protection_domain.h"
 #include "core/engine/endpoint_view.h"
 #include "core/engine/layout/layout.h"
 #include "core/engine/settle.h"

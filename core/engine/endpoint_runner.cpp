@@ -7,7 +7,7 @@
 #include <cstring>
 
 #include "core/base/thread.h"
-#include "core/engine/account/over_time.h"
+#include "core/engine/account/interval_thread.h"
 #include "core/engine/layout/layout.h"
 #include "core/verbs/check.h"
 

@@ -17,7 +17,7 @@
 #include "core/engine/blame/watch_log.h"
 #include "core/engine/layout/verify.h"
 #include "core/engine/loop/loop_state.h"
-#include "core/engine/placement/affinity.h"
+#include "core/engine/placement/placement.h"
 #include "core/engine/settle.h"
 #include "core/instrument/clock.h"
 #include "core/instrument/series.h"

@@ -15,7 +15,7 @@
 
 #include "core/base/error.h"
 #include "core/engine/account/load.h"
-#include "core/engine/placement/affinity.h"
+#include "core/engine/placement/placement.h"
 #include "core/instrument/histogram_data.h"
 
 namespace rdmameter {

@@ -68,11 +68,4 @@ std::vector<std::string> LogLimit::last_notes() {
   return lines;
 }
 
-std::string_view source_of(std::string_view peer) noexcept {
-  const std::size_t colon = peer.rfind(':');
-  const bool port = colon != std::string_view::npos && colon + 1 < peer.size() &&
-                    peer.find_first_not_of("0123456789", colon + 1) == std::string_view::npos;
-  return port ? peer.substr(0, colon) : peer;
-}
-
 }  // namespace rdmameter

@@ -55,7 +55,4 @@ class LogLimit {
   bool dropped_ = false;
 };
 
-/// "192.0.2.1" of "192.0.2.1:4711": a peer that connects anew is the same source.
-std::string_view source_of(std::string_view peer) noexcept;
-
 }  // namespace rdmameter

@@ -17,6 +17,7 @@
 #include <string>
 #include <thread>
 
+#include "core/base/ip_address.h"
 #include "core/base/printable.h"
 #include "core/base/thread.h"
 #include "core/log/log_limit.h"

@@ -18,7 +18,6 @@
 #include "core/base/error.h"
 #include "core/base/error_text.h"
 #include "core/base/thread.h"
-#include "core/server/session_process.h"
 #include "core/session/failure.h"
 #include "core/session/protocol.h"
 #include "core/session/responder.h"
@@ -65,7 +64,7 @@ constexpr std::size_t kMaxWaiting = 64;
 
 class Server::State {
  public:
-  State(ServerOptions given, const ClockChoice& clock, const InterruptSource& outer);
+  State(ServerOptions given, const InterruptSource& outer);
   void serve(const std::function<void()>& at_connection);
   void end_all();
   std::uint32_t clients() const;
@@ -109,9 +108,8 @@ class Server::State {
   std::deque<Client*> waiting_;  ///< for a place, first come first served
 };
 
-Server::State::State(ServerOptions given, const ClockChoice& clock, const InterruptSource& outer)
+Server::State::State(ServerOptions given, const InterruptSource& outer)
     : options(std::move(given)), listener(options.bind), shared(options.limits), interrupt_(outer) {
-  shared.clock = clock;
   shared.token = options.token;
   shared.on_row = options.on_row;
   shared.on_connected = options.on_connected;
@@ -147,14 +145,7 @@ void Server::State::serve_client(Connection connection, Client& client) noexcept
     Channel channel{std::move(connection), interrupt_all_};
     const Greeting greeting = admit_client(channel, shared.token, client);
     admitted = true;
-    if (options.own_processes)
-      run_session_process(std::move(channel),
-                          {peer, greeting, shared.clock, options.sandbox, options.own, options.gpus,
-                           host.shows_connected()},
-                          host, interrupt_all_);
-    else
-      serve_session(channel.release(), greeting, shared.clock, options.own, options.gpus, host,
-                    interrupt_all_);
+    options.serve(std::move(channel), greeting, host, interrupt_all_);
   } catch (const std::exception& error) {
     if (admitted) --let_in;  // its session could not begin
     host.log(fmt::format("dropped: {}", error_text(error)), event_of(error));
@@ -268,8 +259,8 @@ void Server::State::end_all() {
   clients_.clear();
 }
 
-Server::Server(ServerOptions options, const ClockChoice& clock, const InterruptSource& interrupt)
-    : state_(std::make_unique<State>(std::move(options), clock, interrupt)) {}
+Server::Server(ServerOptions options, const InterruptSource& interrupt)
+    : state_(std::make_unique<State>(std::move(options), interrupt)) {}
 
 Server::~Server() {
   state_->end_all();
@@ -300,30 +291,21 @@ void Server::stop() noexcept {
   state_->wake.raise();
 }
 
-struct LoopbackServer::State {
-  State(const ClockChoice& clock, const InterruptSource& interrupt)
-      : token(make_token()),
-        host(loopback_host()),
-        server({.bind = {host, 0}, .token = token, .log = {}, .gpus = true}, clock, interrupt) {
-    thread = start_thread([this] { server.serve(); });
-  }
-  ~State() {
-    server.stop();
-    thread.join();
-  }
-  const std::string token, host;
-  Server server;
-  std::thread thread;
-};
-
 LoopbackServer::LoopbackServer(const ClockChoice& clock, const InterruptSource& interrupt)
-    : state_(std::make_unique<State>(clock, interrupt)) {}
-LoopbackServer::~LoopbackServer() = default;
-Address LoopbackServer::address() const {
-  return {state_->host, state_->server.port()};
-}
-const std::string& LoopbackServer::token() const {
-  return state_->token;
+    : server_({.bind = {loopback_host(), 0},
+               .token = make_token(),
+               .serve =
+                   [clock](Channel client, const Greeting& greeting, ServerHost& host,
+                           const InterruptSource& all) {
+                     serve_session(client.release(), greeting, clock, {}, true, host, all);
+                   },
+               .log = {}},
+              interrupt),
+      thread_(start_thread([this] { server_.serve(); })) {}
+
+LoopbackServer::~LoopbackServer() {
+  server_.stop();
+  thread_.join();
 }
 
 }  // namespace rdmameter

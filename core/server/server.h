@@ -5,14 +5,12 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <string>
+#include <thread>
 
 #include "core/engine/case_memory.h"
 #include "core/instrument/clock.h"
-#include "core/server/sandbox.h"
 #include "core/server/server_host.h"
-#include "core/session/responder.h"
 #include "core/wire/socket.h"
 #include "core/wire/wait.h"
 
@@ -32,14 +30,9 @@ struct ServerOptions {
   std::string token;                                ///< that clients must prove; empty: none
   std::uint32_t max_clients = 64;                   ///< served at a time; others wait for a place
   CaseNeeds limits{kMaxBytesPerCase, kMaxThreads};  ///< of all cases that run at a time
-  /// One for each session, else a thread of this process. They run this program again, whose main()
-  /// must know kSessionArgument.
-  bool own_processes = false;
-  SandboxOptions sandbox = {};     ///< of those processes
-  ClientLog log;                   ///< called from several threads
-  std::optional<OwnEnd> own = {};  ///< see serve_session()
-  bool gpus = false;               ///< may clients have GPUs opened?
-  bool one_client = false;         ///< serve() returns when the first one has gone
+  ServeClient serve;                                ///< called from several threads
+  ClientLog log;                                    ///< called from several threads
+  bool one_client = false;                          ///< serve() returns when the first one has gone
   /// Called with each row that a client sends to be shown, and with each case of its
   /// that is connected.
   ShowListener on_row = {};
@@ -49,7 +42,7 @@ struct ServerOptions {
 class Server {
  public:
   /// Listens from here on. @throws UsageError, VerbsError
-  Server(ServerOptions options, const ClockChoice& clock, const InterruptSource& interrupt);
+  Server(ServerOptions options, const InterruptSource& interrupt);
   Server(Server&&) = delete;
   /// Ends serve() and every client's session.
   ~Server();
@@ -76,12 +69,12 @@ class LoopbackServer {
  public:
   LoopbackServer(const ClockChoice& clock, const InterruptSource& interrupt);
   ~LoopbackServer();
-  Address address() const;
-  const std::string& token() const;
+  Address address() const { return {loopback_host(), server_.port()}; }
+  const std::string& token() const { return server_.token(); }
 
  private:
-  struct State;
-  std::unique_ptr<State> state_;
+  Server server_;
+  std::thread thread_;
 };
 
 }  // namespace rdmameter

@@ -11,9 +11,10 @@
 #include <string_view>
 #include <utility>
 
-#include "core/instrument/clock.h"
-#include "core/log/log_limit.h"
+#include "core/session/handshake.h"
 #include "core/session/session_host.h"
+#include "core/wire/channel.h"
+#include "core/wire/wait.h"
 
 namespace rdmameter {
 
@@ -41,10 +42,6 @@ struct ClientLine {
   std::string_view peer;  ///< address:port
   std::string_view text;
   ClientEvent event = ClientEvent::note;
-  /// Who causes it.
-  Speaker speaker() const {
-    return event == ClientEvent::session_end ? Speaker::server : Speaker::client;
-  }
 };
 
 /// Takes a line about a client; from any session's thread. It throws nothing and does not wait.
@@ -54,7 +51,6 @@ using ClientLog = std::function<void(const ClientLine& line)>;
 struct ResponderShared {
   explicit ResponderShared(const CaseNeeds& limits) : account(limits) {}
 
-  ClockChoice clock;
   std::string token;  ///< empty: none is wanted
   ClientLog log;
   ShowListener on_row;             ///< empty: no listener
@@ -98,5 +94,11 @@ class ServerHost final : public SessionHost {
   const std::string peer_;
   std::optional<Running> running_;
 };
+
+/// How a server serves a client that it has let in, until that has gone: in_own_process(), or
+/// serve_session() on the client's thread, which calls it.
+/// @throws MeasurementError  the session cannot begin; the client has been told
+using ServeClient = std::function<void(Channel client, const Greeting& greeting, ServerHost& host,
+                                       const InterruptSource& interrupt)>;
 
 }  // namespace rdmameter

@@ -46,14 +46,14 @@ inline constexpr std::size_t kLogTextBytes = 4096;
 
 /// The data that a session needs, the keys of its seal included, but not the token.
 struct SessionStart {
-  std::string peer;
-  Greeting greeting;
-  ClockChoice clock;
-  SandboxOptions sandbox;
-  std::optional<OwnEnd> own;  ///< see serve_session()
-  bool gpus = false;
-  bool shown = false;       ///< has the server a listener for connected cases and rows?
-  pid_t server = getpid();  ///< the session's parent
+  std::string peer = {};
+  Greeting greeting = {};
+  ClockChoice clock = {};
+  SandboxOptions sandbox = {};
+  std::optional<OwnEnd> own = {};  ///< see serve_session()
+  bool gpus = false;               ///< may clients have GPUs opened?
+  bool shown = false;              ///< has the server a listener for connected cases and rows?
+  pid_t server = getpid();         ///< the session's parent
 };
 
 void list_fields(auto& fields, Is<SealKeys> auto& keys) {

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
 #include <signal.h>
 #include <spawn.h>
 #include <sys/prctl.h>
@@ -13,7 +14,9 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
+#include <optional>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -21,47 +24,13 @@
 #include "core/base/error.h"
 #include "core/base/error_text.h"
 #include "core/base/thread.h"
+#include "core/log/print.h"
 #include "core/session/failure.h"
 #include "core/session/protocol.h"
+#include "core/session/responder.h"
+#include "core/wire/child_stderr.h"
 
 namespace rdmameter {
-namespace {
-
-/// A pipe's. One that is written to without end is left after so much.
-constexpr std::size_t kCapacityBytes = 64 * 1024;
-
-}  // namespace
-
-ChildStderr::ChildStderr() {
-  std::array<int, 2> ends{};
-  if (pipe2(ends.data(), O_CLOEXEC | O_NONBLOCK) != 0) throw_not_started("pipe2", errno);
-  readable_ = Descriptor{ends[0]};
-  writable_ = Descriptor{ends[1]};
-  kept_.reserve(2 * kKeptBytes);  // take() allocates nothing
-}
-
-void ChildStderr::take() noexcept {
-  std::array<char, kKeptBytes> bytes;
-  for (std::size_t taken = 0; taken < kCapacityBytes;) {
-    const ssize_t more = read(readable_.get(), bytes.data(), bytes.size());
-    if (more <= 0) return;
-    taken += static_cast<std::size_t>(more);
-    kept_.append(bytes.data(), static_cast<std::size_t>(more));
-    if (kept_.size() > kKeptBytes) kept_.erase(0, kept_.size() - kKeptBytes);
-  }
-}
-
-std::vector<std::string> ChildStderr::lines() {
-  take();
-  std::vector<std::string> lines;
-  for (std::size_t at = 0; at < kept_.size();) {
-    const std::size_t end = std::min(kept_.find('\n', at), kept_.size());
-    if (end > at) lines.push_back(kept_.substr(at, end - at));
-    at = end + 1;
-  }
-  return lines;
-}
-
 namespace {
 
 /// Between two looks whether a process has ended: the first, and the longest. One that the kernel
@@ -89,6 +58,20 @@ std::string remedy_of_start(int error) {
     default:
       return "";
   }
+}
+
+/// @param what   the call that failed
+/// @param error  its errno value
+[[noreturn]] void throw_not_started(const char* what, int error) {
+  throw MeasurementError(fmt::format("the server cannot start a process for this session: {}: {}{}",
+                                     what, std::strerror(error), remedy_of_start(error)));
+}
+
+/// O_NONBLOCK: a write to it does not wait for the server.
+std::pair<Descriptor, Descriptor> stderr_pipe() {
+  std::array<int, 2> ends{};
+  if (pipe2(ends.data(), O_CLOEXEC | O_NONBLOCK) != 0) throw_not_started("pipe2", errno);
+  return {Descriptor{ends[0]}, Descriptor{ends[1]}};
 }
 
 /// The variables of the server's environment that a session gets, by how their names begin. A
@@ -203,7 +186,7 @@ class SessionProcess {
   ChildStderr& child_stderr() noexcept { return child_stderr_; }
 
  private:
-  ChildStderr child_stderr_;
+  ChildStderr child_stderr_{stderr_pipe()};
   pid_t pid_ = 0;
   bool ended_ = false;
 };
@@ -294,13 +277,8 @@ void terminate_process(SessionProcess& process, const std::string& why_killed, D
   host.log(text, ClientEvent::session_end);
 }
 
-}  // namespace
-
-void throw_not_started(const char* what, int error) {
-  throw MeasurementError(fmt::format("the server cannot start a process for this session: {}: {}{}",
-                                     what, std::strerror(error), remedy_of_start(error)));
-}
-
+/// Only that process serves the client from here on.
+/// @throws MeasurementError  the process cannot be started; the client has been told
 void run_session_process(Channel client, const SessionStart& start, ServerHost& host,
                          const InterruptSource& interrupt) {
   std::pair<Descriptor, Descriptor> pair;
@@ -321,6 +299,104 @@ void run_session_process(Channel client, const SessionStart& start, ServerHost& 
   Deadline end = Deadline::never();
   const std::string why_killed = serve_process(pipe, start, *process, host, end);
   terminate_process(*process, why_killed, end, host, interrupt);
+}
+
+}  // namespace
+
+ServeClient in_own_process(SessionStart start) {
+  return [all = std::move(start)](Channel client, const Greeting& greeting, ServerHost& host,
+                                  const InterruptSource& interrupt) {
+    SessionStart one = all;
+    one.peer = client.peer();
+    one.greeting = greeting;
+    one.shown = host.shows_connected();
+    run_session_process(std::move(client), one, host, interrupt);
+  };
+}
+
+// The process of one session: it has its client, its server, and nothing else.
+
+namespace {
+
+/// @throws UsageError
+Descriptor inherited(int number) {
+  int type = 0;
+  socklen_t bytes = sizeof type;
+  if (getsockopt(number, SOL_SOCKET, SO_TYPE, &type, &bytes) != 0 || type != SOCK_STREAM)
+    throw UsageError(
+        "'rdmameter serve' starts this for each of its clients; it is of no use by itself");
+  fcntl(number, F_SETFD, FD_CLOEXEC);
+  return Descriptor{number};
+}
+
+/// @param begin  before anything of the client's is read, so that it is not let in if this fails
+/// @throws       what `begin` does; the client has been told
+template <class Begin>
+auto or_tell_client(int client, SessionHost& host, const InterruptSource& interrupt, Begin begin) {
+  try {
+    return begin();
+  } catch (const std::exception& error) {
+    host.log(error_text(error));
+    Channel{{Descriptor{dup(client)}, "the client"}, interrupt}.send(failure_message(error),
+                                                                     Deadline::in(kProofTimeout));
+    throw;
+  }
+}
+
+/// What the program would say on stderr.
+class TellHost final : public TellSink {
+ public:
+  explicit TellHost(SessionHost& host) : host_(host) { take_over(); }
+  ~TellHost() { give_back(); }
+  void told(std::string_view text) noexcept override { host_.log(text); }
+
+ private:
+  SessionHost& host_;
+};
+
+/// Ends this process once its server has gone, whatever it is at. The signal for a parent's death
+/// does that, too, but a process can lose it.
+class ServerWatch {
+ public:
+  ServerWatch(int server, const InterruptSource& interrupt)
+      : thread_(start_thread([this, server, &interrupt] {
+          if (wait_for(server, POLLRDHUP, Deadline::never(), interrupt, &ended_) == Waited::ready)
+            _exit(EXIT_FAILURE);
+        })) {}
+  ServerWatch(ServerWatch&&) = delete;  // its thread holds its address
+  ~ServerWatch() {
+    ended_.raise();
+    thread_.join();
+  }
+
+ private:
+  EventFd ended_;
+  std::thread thread_;
+};
+
+}  // namespace
+
+void serve_inherited_session(const InterruptSource& interrupt) {
+  Descriptor client = inherited(kClientDescriptor), server = inherited(kServerDescriptor);
+  // Of a server that is killed nothing is left. (The signal comes when the server's thread for this
+  // session ends.)
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  // It was executed as /proc/self/exe, and is called exe; argument 0 is the server's name.
+  prctl(PR_SET_NAME, program_invocation_short_name);
+  Channel pipe{{std::move(server), "the server"}, interrupt, kPipeMessageBytes};
+  const SessionStart start = read_message<SessionStart>(pipe.receive(Deadline::in(kSetupTimeout)));
+  // It was killed before the line above that asks for the signal: that does not come any more.
+  if (getppid() != start.server) throw MeasurementError("the server of this session has ended");
+  if (start.shown) pipe.set_max_message_bytes(kShownPipeMessageBytes);
+  if (start.gpus) setenv("CUDA_CACHE_DISABLE", "1", 1);  // nothing is compiled, nothing written
+  PipeHost host{pipe, start.shown};
+  const ServerWatch watch = or_tell_client(client.get(), host, interrupt, [&] {
+    enter_sandbox(start.sandbox);  // before any library of a device's is loaded
+    return ServerWatch{pipe.fd(), interrupt};
+  });
+  const TellHost sink{host};
+  serve_session({std::move(client), start.peer}, start.greeting, start.clock, start.own, start.gpus,
+                host, interrupt);
 }
 
 }  // namespace rdmameter

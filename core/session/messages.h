@@ -15,7 +15,7 @@
 #include "core/engine/placement/placement.h"
 #include "core/session/protocol.h"
 #include "core/session/report.h"
-#include "core/verbs/port_facts.h"
+#include "core/verbs/port_choice.h"
 #include "core/wire/auth.h"
 #include "core/wire/message.h"
 

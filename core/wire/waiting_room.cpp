@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <map>
 
-#include "core/log/log_limit.h"
+#include "core/base/ip_address.h"
 
 namespace rdmameter {
 

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "core/engine/mix_verify.h"
+#include "core/engine/verbs_runner.h"
 #include "virtual_server.h"
 
 namespace rdmameter {

@@ -8,7 +8,6 @@
 #include <functional>
 
 #include "core/base/error.h"
-#include "core/engine/search/rate_search.h"
 #include "core/engine/search/sweep_measurer.h"
 #include "core/instrument/histogram_data.h"
 #include "virtual_server.h"

@@ -11,8 +11,6 @@
 
 namespace rdmameter {
 
-inline constexpr int kCqeBatch = 16;  ///< the most CQEs that one poll takes
-
 /// Posts one list.
 /// @return 0 or the errno value
 template <class Numbers, class P>

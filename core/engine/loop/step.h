@@ -10,6 +10,8 @@
 
 namespace rdmameter {
 
+inline constexpr int kCqeBatch = 16;  ///< the most CQEs that one poll takes
+
 /// The choices for a run that cost nothing within it: a loop is an instance for one policy.
 template <class TheClock, class TheWaiter, class ThePost, class TheCq>
 struct Policy {

@@ -7,7 +7,7 @@
 #include <array>
 
 #include "core/base/error.h"
-#include "core/engine/account/over_time.h"
+#include "core/engine/account/interval_thread.h"
 #include "core/engine/blame/judge.h"
 #include "core/engine/endpoint_runner.h"
 #include "core/engine/loop/table.h"

@@ -2,6 +2,8 @@
 // On which CPUs the measuring threads of an end run: near its device, unless specified.
 #pragma once
 
+#include <sched.h>
+
 #include <cstdint>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -12,12 +14,42 @@
 #include <utility>
 #include <vector>
 
-#include "core/engine/placement/affinity.h"
 #include "core/result/field_list.h"
 #include "core/test_case/test_case.h"
 #include "core/wire/wait.h"
 
 namespace rdmameter {
+
+// Where a thread may run, and where it is.
+
+/// Pins the calling thread to one CPU for the life of the object, then puts it back where it was.
+/// Threads that are begun meanwhile inherit it.
+class Pinned {
+ public:
+  /// @param cpu     nullopt: stays as it is
+  /// @param option  by which the CPU was chosen, for the error
+  /// @throws UsageError  no such CPU, or not allowed here; the text lists those that are
+  Pinned(std::optional<unsigned> cpu, std::string_view option);
+  ~Pinned();
+  Pinned(Pinned&&) = delete;
+
+ private:
+  std::optional<cpu_set_t> before_;
+};
+
+/// How many CPUs the calling thread may run on; at least 1.
+std::uint64_t allowed_cpus();
+
+/// Which ones, ascending; none where the kernel does not tell.
+std::vector<unsigned> allowed_cpu_numbers();
+
+/// Where a measuring thread was.
+struct LoopPlace {
+  unsigned cpu = 0, numa_node = 0;
+};
+
+/// Where the calling thread is now; empty: the kernel does not tell.
+std::vector<LoopPlace> place_now();
 
 /// A CPU that is taken while this lives. It is a name in the abstract namespace of Unix sockets
 /// (unix(7)): one holder at a time, nothing in the file system, and the kernel ends it with the

@@ -5,7 +5,6 @@
 #include <gtest/gtest.h>
 
 #include "bench/cases/dry_run.h"
-#include "bench/cases/select_tests.h"
 #include "bench/options/plan.h"
 #include "core/base/error.h"
 

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bench/cases/select_tests.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "bench/cases/cases.h"
 #include "bench/cases/words.h"
 #include "core/base/error.h"
 

@@ -10,7 +10,7 @@
 #include <map>
 #include <set>
 
-#include "bench/cases/select_tests.h"
+#include "bench/cases/cases.h"
 #include "bench/options/run_options.h"
 #include "bench/running/runner.h"
 #include "core/engine/endpoint_runner.h"

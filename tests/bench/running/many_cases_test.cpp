@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "bench/cases/cases.h"
-#include "bench/cases/select_tests.h"
 #include "bench/running/runner.h"
 #include "core/base/error.h"
 #include "fake_measurer.h"

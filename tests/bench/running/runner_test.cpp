@@ -8,7 +8,6 @@
 #include <set>
 
 #include "bench/cases/cases.h"
-#include "bench/cases/select_tests.h"
 #include "core/base/error.h"
 #include "fake_measurer.h"
 

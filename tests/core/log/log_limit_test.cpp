@@ -6,6 +6,8 @@
 
 #include <string>
 
+#include "core/base/ip_address.h"
+
 namespace rdmameter {
 namespace {
 

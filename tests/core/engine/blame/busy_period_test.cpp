@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/engine/blame/busy_period.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
+
+#include "core/engine/blame/judge.h"
 
 namespace rdmameter {
 namespace {
