@@ -35,7 +35,7 @@
 #include "core/log/print.h"
 #include "core/result/output_file.h"
 #include "core/result/result_file.h"
-#include "core/session/examine_peer.h"
+#include "core/session/initiator.h"
 #include "core/verbs/port_facts.h"
 #include "reports/summary/facts.h"
 #include "reports/summary/line_rate.h"

@@ -13,7 +13,7 @@
 
 #include "core/instrument/clock.h"
 #include "core/log/log_limit.h"
-#include "core/session/session_host.h"
+#include "core/session/responder.h"
 
 namespace rdmameter {
 
