@@ -16,7 +16,6 @@
 #include "bench/cases/cases.h"
 #include "bench/check/check_text.h"
 #include "bench/check/judge.h"
-#include "bench/check/near_gpu.h"
 #include "bench/check/plan.h"
 #include "bench/doctor/examination_text.h"
 #include "bench/options/command.h"
