@@ -8,6 +8,9 @@
 #include <utility>
 
 #include "bench/cases/cases.h"
+#include "core/base/kernel_files.h"
+#include "core/doctor/examination.h"
+#include "core/verbs/link_rate.h"
 
 namespace rdmameter {
 namespace {
@@ -83,6 +86,18 @@ bool applies(const CheckTest& test, const CheckedEnds& ends) {
 
 std::span<const CheckTest> check_tests() {
   return kCheckTests;
+}
+
+std::string near_gpu(std::string_view device, const std::filesystem::path& sysfs) {
+  std::string behind_bridge;
+  for (const auto& pci : entries_of(sysfs / "bus/pci/devices")) {
+    if (!is_pci_gpu(pci, kNvidia)) continue;
+    const std::string bus_id = pci.filename();
+    const std::string_view path = pcie_path(bus_id, device, sysfs);
+    if (path == "switch") return "cuda:" + bus_id;
+    if (path == "root" && behind_bridge.empty()) behind_bridge = "cuda:" + bus_id;
+  }
+  return behind_bridge;
 }
 
 CheckPlan plan_check(std::span<const CheckedEnds> pairs, const CheckLimits& limits) {

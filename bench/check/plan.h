@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `rdmameter check` measures of each device, in the time that it may take.
+// What `rdmameter check` measures of each device, and of a GPU that is near it, in the time that it
+// may take.
 #pragma once
 
 #include <cstddef>
+#include <filesystem>
 #include <span>
 #include <string>
 #include <string_view>
@@ -43,6 +45,12 @@ struct CheckedEnds {
   std::string peer;    ///< likewise
   std::string gpu;     ///< "cuda:0000:17:00.0": one that is near; empty: none
 };
+
+/// A GPU that CUDA knows by its bus ID, behind the device's switch or, if there is none, behind its
+/// host bridge.
+/// @param sysfs  the kernel's
+/// @return  as --memory takes it: "cuda:0000:17:00.0"; empty: there is none
+std::string near_gpu(std::string_view device, const std::filesystem::path& sysfs = "/sys");
 
 struct CheckCase {
   std::size_t pair;  ///< its index; behind the last one: all of them together

@@ -14,7 +14,7 @@
 #include "core/base/error_text.h"
 #include "core/log/print.h"
 #include "core/result/json_text.h"
-#include "core/session/examine_peer.h"
+#include "core/session/initiator.h"
 #include "reports/text/text.h"
 
 namespace rdmameter {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -79,5 +80,8 @@ void list_fields(auto& fields, Is<ConnectedCase> auto& connected) {
   fields("local", connected.local);
   fields("remote", connected.remote);
 }
+
+/// Called with a case whose QPs are connected.
+using ConnectedListener = std::function<void(const ConnectedCase& what)>;
 
 }  // namespace rdmameter

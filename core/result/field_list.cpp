@@ -25,18 +25,6 @@ Json FieldWriter::to_json(const NamedCounts& counts, const FieldRule&) {
   return json;
 }
 
-namespace {
-
-/// A number, or one of each end, as metrics are computed from ("bound_gbps").
-bool is_small(const Json& value) {
-  constexpr std::size_t kEnds = 2;
-  return !value.is_structured() ||
-         (value.size() <= kEnds &&
-          std::ranges::none_of(value, [](const Json& one) { return one.is_structured(); }));
-}
-
-}  // namespace
-
 void FieldReader::extra(Json& more) const {
   std::size_t next = 0;  // keys stand in the order of the list, mostly
   for (const auto& [key, value] : object_.items()) {
@@ -47,7 +35,7 @@ void FieldReader::extra(Json& more) const {
     const auto found = std::ranges::find(keys_, key);
     if (found != keys_.end())
       next = static_cast<std::size_t>(found - keys_.begin()) + 1;
-    else if (json_.has_bulk() || is_small(value))
+    else if (json_.has_bulk() || !value.is_structured())
       more[key] = value;
   }
 }

@@ -177,6 +177,12 @@ struct DeviceData {
   std::optional<double> slot_bound_gbps = {}, slot_gbps = {};
 };
 
+/// About what a payload can get of device and link at each end, in one direction [Gb/s]; nothing:
+/// not known.
+struct PayloadBoundData {
+  std::optional<double> initiator, responder;
+};
+
 /// How far the repetitions of a case have settled the median of one metric.
 struct SettledMetric {
   std::string metric;               ///< its key, which its unit ends: "p50_ns"
@@ -338,8 +344,10 @@ struct Row : Measurement {
   std::uint64_t family_index = 0;  ///< which case
   std::uint64_t iterations = 0;
   std::optional<UntilData> until;
-  bool interrupted = false;                  ///< by the user: shorter than was asked for
-  double real_time_ns = 0, cpu_time_ns = 0;  ///< per operation
+  std::optional<PayloadBoundData> bound_gbps;  ///< of a bandwidth over links that are known
+  std::optional<double> line_gbps;             ///< of the slower of those links
+  bool interrupted = false;                    ///< by the user: shorter than was asked for
+  double real_time_ns = 0, cpu_time_ns = 0;    ///< per operation
 };
 
 }  // namespace rdmameter

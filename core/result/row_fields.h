@@ -226,6 +226,15 @@ void list_fields(auto& fields, Is<DeviceData> auto& data) {
   fields.derived("slot_percent", [&] { return slot_percent(data); });
 }
 
+/// Null: not known.
+nlohmann::ordered_json bound_to_json(const std::optional<double>& gbps);
+std::optional<double> bound_from_json(const CheckedJson& json);
+
+void list_fields(auto& fields, Is<PayloadBoundData> auto& bound) {
+  fields.embedded("initiator", bound.initiator, bound_to_json, bound_from_json);
+  fields.embedded("responder", bound.responder, bound_to_json, bound_from_json);
+}
+
 inline constexpr std::size_t kMaxUntilMetrics = 32;
 
 void list_fields(auto& fields, Is<SettledMetric> auto& settled) {
@@ -377,6 +386,8 @@ void list_fields(auto& fields, Is<Row> auto& row) {
   fields.bulk("device_counters", row.device_counters);
   fields("work", row.work);
   fields.bulk("resources", row.resources);
+  fields("bound_gbps", row.bound_gbps);
+  fields("line_gbps", row.line_gbps);
   fields.extra(row.extra);
 }
 /// Status and message, and whether the name agrees with them. @throws UsageError

@@ -146,6 +146,14 @@ std::optional<double> slot_percent(const DeviceData& data) {
   return 100 * *data.slot_gbps / *data.slot_bound_gbps;
 }
 
+Json bound_to_json(const std::optional<double>& gbps) {
+  return gbps ? Json(*gbps) : Json();
+}
+
+std::optional<double> bound_from_json(const CheckedJson& json) {
+  return json.null() ? std::nullopt : std::optional(json.not_negative());
+}
+
 double background_gbps(const BackgroundData& data) {
   return rate(data.bytes, data.window_ns) * 8;
 }

@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "core/session/handshake.h"
-#include "core/session/session_host.h"
+#include "core/session/responder.h"
 #include "core/wire/channel.h"
 #include "core/wire/wait.h"
 

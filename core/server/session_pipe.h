@@ -30,7 +30,6 @@
 #include "core/server/sandbox.h"
 #include "core/session/handshake.h"
 #include "core/session/responder.h"
-#include "core/session/session_host.h"
 #include "core/wire/channel.h"
 
 namespace rdmameter {

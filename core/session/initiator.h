@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Measures cases with a responder over a session.
+// The client's part of a session: measures cases with the responder, or has its machine examined.
 #pragma once
 
+#include <chrono>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <string>
 
 #include "core/engine/account/interval_thread.h"
+#include "core/engine/introduction.h"
 #include "core/engine/measurer.h"
 #include "core/instrument/clock.h"
-#include "core/session/session_host.h"
 #include "core/verbs/memory/memory_file.h"
 #include "core/verbs/port_choice.h"
 #include "core/wire/socket.h"
@@ -33,5 +35,11 @@ struct SessionOptions {
 std::unique_ptr<Measurer> make_initiator(const SessionOptions& options, const TestCase& first,
                                          const ClockChoice& clock,
                                          const InterruptSource& interrupt);
+
+/// Asks what spoils measurements on the machine of a server: connects, asks, and leaves.
+/// @return  as checked_examination() (core/doctor/examination.h)
+/// @throws UsageError, MeasurementError, Interrupted  the server cannot be asked
+nlohmann::ordered_json examine_peer(const SessionOptions& options,
+                                    const InterruptSource& interrupt);
 
 }  // namespace rdmameter

@@ -9,11 +9,11 @@
 
 #include "core/engine/account/interval_thread.h"
 #include "core/engine/end.h"
+#include "core/engine/introduction.h"
 #include "core/engine/measurer.h"
 #include "core/engine/placement/placement.h"
 #include "core/session/message_exchange.h"
 #include "core/session/messages.h"
-#include "core/session/session_host.h"
 
 namespace rdmameter {
 

@@ -6,12 +6,12 @@
 #include <optional>
 
 #include "core/base/error_text.h"
+#include "core/doctor/examination.h"
 #include "core/engine/case_memory.h"
 #include "core/engine/end.h"
 #include "core/engine/open_devices.h"
 #include "core/engine/placement/placement.h"
 #include "core/session/connect_test.h"
-#include "core/session/examine_peer.h"
 #include "core/session/failure.h"
 #include "core/session/handshake.h"
 #include "core/session/loop_thread.h"
@@ -159,7 +159,8 @@ bool ClientSession::serve_next() {
     or_tell(channel_, [&] { list_ports_for(read_message<Wanted>(message)); });
   } else if (type == "examine") {
     host_.log("examines this machine");
-    answer_examine(channel_);
+    const nlohmann::ordered_json examination = examination_json(examine({}, try_devices()));
+    send(make_message("examination", ExaminationMessage{examination}));
   } else if (type == "row") {
     host_.show_row(read_message<RowMessage>(message).row);
   } else if (type != "alive" && type != "gate" && type != "finish") {

@@ -40,9 +40,12 @@ std::optional<double> share_percent(std::optional<double> of_the_link, const Row
 
 constexpr std::array kBoundEnds{"initiator", "responder"};
 
-std::optional<double> above_zero(const Json& json, std::string_view where) {
-  const auto number = number_at(json, where);
+std::optional<double> above_zero(const std::optional<double>& number) {
   return number && *number > 0 ? number : std::nullopt;
+}
+
+std::optional<double> above_zero(const Json& json, std::string_view where) {
+  return above_zero(number_at(json, where));
 }
 
 /// What a slot carries in one direction: below 8 GT/s ten bits make a byte, above 130 bits make 16
@@ -143,9 +146,9 @@ std::optional<double> payload_bound_gbps(const PayloadLimits& limits, double pay
 
 std::optional<double> bound_of(const Row& row) {
   std::optional<double> bound;
-  for (const char* end : kBoundEnds)
-    if (const auto told = above_zero(fact_at(row.extra, "/bound_gbps"), end))
-      bound = std::min(bound.value_or(*told), *told);
+  const PayloadBoundData ends = row.bound_gbps.value_or(PayloadBoundData());
+  for (const auto& end : {ends.initiator, ends.responder})
+    if (const auto told = above_zero(end)) bound = std::min(bound.value_or(*told), *told);
   return bound;
 }
 
@@ -154,7 +157,7 @@ std::optional<double> share_of_bound(const Row& row) {
 }
 
 std::optional<double> share_of_line(const Row& row) {
-  return share_of(above_zero(row.extra, "line_gbps"), row);
+  return share_of(above_zero(row.line_gbps), row);
 }
 
 PayloadBounds::PayloadBounds(const Json& context)
@@ -234,17 +237,16 @@ void PayloadBounds::note(Row& row) const {
   if (!linked_ || !payload) return;
   if (!row.per_device.empty()) return note_devices(row, *payload);
   if (!row.bandwidth) return;
-  Json bounds = Json::object();
+  std::array<std::optional<double>, kBoundEnds.size()> bounds;
   for (std::size_t end = 0; end < kBoundEnds.size(); ++end) {
     const Json& device = ends_[end].device;  // that of the first case
     if (fact_at(row.case_object, kDeviceKeys[end]) != fact_at(device, "name") ||
         fact_at(row.case_object, kPortKeys[end]) != fact_at(device, "port_num"))
       return;
-    const auto bound = payload_bound_gbps(limits_of(ends_[end].limits, row, end), *payload);
-    bounds[kBoundEnds[end]] = bound ? Json(*bound) : Json();
+    bounds[end] = payload_bound_gbps(limits_of(ends_[end].limits, row, end), *payload);
   }
-  row.extra["bound_gbps"] = std::move(bounds);
-  if (line_gbps_) row.extra["line_gbps"] = *line_gbps_;
+  row.bound_gbps = {.initiator = bounds[0], .responder = bounds[1]};
+  row.line_gbps = line_gbps_;
 }
 
 }  // namespace rdmameter

@@ -66,14 +66,28 @@ TEST(PayloadBound, IsNotedForBothEnds) {
   const PayloadBounds bounds{context_of(device("dev0", 100), device("dev1", 25))};
   Row row = row_of(6144);  // two packets of 3072 bytes
   bounds.note(row);
-  const ordered_json noted = row.extra.at("bound_gbps");
-  EXPECT_DOUBLE_EQ(noted.at("initiator"), 100.0 * 3072 / (3072 + 82));
-  EXPECT_DOUBLE_EQ(noted.at("responder"), 25.0 * 3072 / (3072 + 82));
+  EXPECT_DOUBLE_EQ(*row.bound_gbps->initiator, 100.0 * 3072 / (3072 + 82));
+  EXPECT_DOUBLE_EQ(*row.bound_gbps->responder, 25.0 * 3072 / (3072 + 82));
   ordered_json iwarp = device("dev1", 25);
   iwarp["gid_type"] = "iwarp";
   row = row_of(64);
   PayloadBounds{context_of(device("dev0", 100), iwarp)}.note(row);
-  EXPECT_TRUE(row.extra.at("bound_gbps").at("responder").is_null());
+  EXPECT_FALSE(row.bound_gbps->responder);
+  EXPECT_TRUE(row_to_json(row).at("bound_gbps").at("responder").is_null());
+}
+
+TEST(PayloadBound, IsReadWithAndWithoutWhatIsLargeInARow) {
+  Row row = row_of(4096);
+  PayloadBounds{context_of(device("dev0", 100), device("dev1", 25))}.note(row);
+  row.bound_gbps->initiator.reset();
+  const ordered_json written = row_to_json(row);
+  for (const Row& read : {row_from_json(written, "a row"), row_without_bulk(written, "a row")}) {
+    EXPECT_FALSE(read.bound_gbps->initiator);
+    EXPECT_DOUBLE_EQ(*bound_of(read), 25.0 * 4096 / (4096 + 82));
+    EXPECT_DOUBLE_EQ(*share_of_bound(read), *share_of_bound(row));
+    EXPECT_DOUBLE_EQ(*share_of_line(read), *share_of_line(row));
+    EXPECT_EQ(row_to_json(row_from_json(written, "a row")), written);
+  }
 }
 
 TEST(PayloadBound, AndTheLineHaveTheShareThatARowHasReached) {
@@ -94,7 +108,7 @@ TEST(PayloadBound, AndTheLineHaveTheShareThatARowHasReached) {
   silent["rate_gbps"] = other["rate_gbps"] = nullptr;
   row = row_of(4096);
   PayloadBounds{context_of(silent, other)}.note(row);
-  EXPECT_FALSE(row.extra.contains("line_gbps"));
+  EXPECT_FALSE(row.line_gbps);
 }
 
 TEST(PayloadBound, OfSeveralDevicesIsTheLesserOfEachPair) {
@@ -110,7 +124,7 @@ TEST(PayloadBound, OfSeveralDevicesIsTheLesserOfEachPair) {
   PayloadBounds{context}.note(row);
   EXPECT_DOUBLE_EQ(*row.per_device[0].bound_gbps, 2 * 25.0 * 4096 / (4096 + 82));
   EXPECT_FALSE(row.per_device[1].bound_gbps);  // the context has no mlx5_3
-  EXPECT_FALSE(row.extra.is_object() && row.extra.contains("bound_gbps"));
+  EXPECT_FALSE(row.bound_gbps);
 }
 
 ordered_json device_at(const char* name, const char* address) {
@@ -166,14 +180,14 @@ TEST(PayloadBound, IsNotTheSlotsWhereThePayloadStaysInTheDevice) {
   row.case_object["memory"] = "device";
   row.case_object["peer_memory"] = "host";
   PayloadBounds{context_of(slow, other)}.note(row);
-  EXPECT_DOUBLE_EQ(row.extra.at("bound_gbps").at("initiator"), 100.0 * 4096 / (4096 + 82));
-  EXPECT_DOUBLE_EQ(row.extra.at("bound_gbps").at("responder"), 5.0 * 8 / 10 * 0.85);
+  EXPECT_DOUBLE_EQ(*row.bound_gbps->initiator, 100.0 * 4096 / (4096 + 82));
+  EXPECT_DOUBLE_EQ(*row.bound_gbps->responder, 5.0 * 8 / 10 * 0.85);
 }
 
 TEST(PayloadBound, IsNotNotedWhereNoLinkIsPassedOrItIsAnother) {
   const auto noted = [](const ordered_json& context, Row row) {
     PayloadBounds{context}.note(row);
-    return row.extra.is_object() && row.extra.contains("bound_gbps");
+    return row.bound_gbps.has_value();
   };
   const ordered_json two = context_of(device("dev0", 100), device("dev1", 100));
   EXPECT_TRUE(noted(two, row_of(64)));

@@ -323,7 +323,6 @@ Outcome RankMeasurer::collect(const RankCase& own, const std::vector<RankResult>
                                        lost.front().from, lost.front().to, lost.front().reason));
   outcome.extra["path"] = path_of(results);
   own.add_device(outcome);
-  outcome.effective.wait = outcome.topology->yielding ? Wait::yield : Wait::spin;
   return outcome;
 }
 
@@ -412,8 +411,8 @@ Outcome RankMeasurer::measure(const TestCase& test_case) {
   // or at none: those of two kinds have not connected.
   if (own.by_cm()) with_all([&] { return ranks_.broadcast(""); });
   if (failure) std::rethrow_exception(failure);
-  if (ranks_.rank() != 0) outcome.effective = test_case;
-  outcome.effective.initiator.memory = test_case.initiator.memory;
+  outcome.effective =
+      ranks_.rank() == 0 ? as_measured(test_case, results, &own.device()) : test_case;
   return outcome;
 }
 

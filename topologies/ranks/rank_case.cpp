@@ -231,12 +231,7 @@ void RankCase::add_device(Outcome& outcome) const {
   outcome.device_counters = {
       {"initiator", counter_differences(counters_before_, read_counters(port.device, port.number))},
       {"responder", nullptr}};
-  if (plan_.test_case.initiator.device.find('%') == std::string::npos)
-    outcome.effective.initiator.device = port.device;
   outcome.extra.update(queues_->gpu_facts());
-  if (cm_) outcome.effective.path.mtu_bytes = 0;  // TCP has segments
-  outcome.effective.initiator.port_num = port.number;
-  outcome.effective.initiator.gid_index = device_->gid.index;
 }
 
 }  // namespace rdmameter

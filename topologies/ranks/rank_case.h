@@ -65,7 +65,9 @@ class RankCase {
   /// As run(), after it: see RankRun::run_again().
   void run_again(const std::vector<RoundTripStops>& trips);
 
-  /// What an outcome tells of this rank's device.
+  /// @pre taken(), and created
+  const OpenDevice& device() const { return *device_; }
+  /// The counters of this rank's device, and facts about its memory.
   void add_device(Outcome& outcome) const;
   /// Did rdma_cm connect its QPs?
   bool by_cm() const { return cm_ != nullptr; }

@@ -13,6 +13,7 @@
 #include "core/base/error_text.h"
 #include "core/engine/loop/loop_state.h"
 #include "core/result/row_fields.h"
+#include "core/verbs/device.h"
 #include "topologies/graphs/routes.h"
 #include "topologies/stragglers/straggler.h"
 
@@ -407,10 +408,28 @@ void add_attempt(RankResult& result, const RankResult& later) {
   result.arrived += later.arrived;
 }
 
+TestCase as_measured(const TestCase& asked, std::span<const RankResult> results,
+                     const OpenDevice* first) {
+  TestCase test_case = asked;
+  for (const RankResult& result : results)
+    if (result.mtu_bytes != 0)
+      test_case.path.mtu_bytes = std::min<std::uint64_t>(
+          test_case.path.mtu_bytes, result.mtu_bytes);  // kAuto is the greatest
+  test_case.registration.relaxed_ordering = asked.relaxes_ordering() ? 1 : 0;
+  test_case.queues.thread_domain = std::ranges::all_of(results, &RankResult::thread_domain) ? 1 : 0;
+  if (first == nullptr) return test_case;
+  if (is_iwarp(*first->context)) test_case.path.mtu_bytes = 0;  // TCP has segments
+  test_case.wait = std::ranges::any_of(results, &RankResult::yielding) ? Wait::yield : Wait::spin;
+  EndSettings& end = test_case.initiator;
+  if (end.device.find('%') == std::string::npos) end.device = first->port.device;
+  end.port_num = first->port.number;
+  end.gid_index = first->gid.index;
+  return test_case;
+}
+
 Outcome merge_results(const TopologyPlan& plan, std::span<const RankResult> results) {
   const TestCase& test_case = plan.test_case;
   Outcome outcome;
-  outcome.effective = test_case;
   TopologyData& topology =
       outcome.topology.emplace(TopologyData{.graph = test_case.graph,
                                             .traffic = test_case.traffic,
@@ -439,17 +458,9 @@ Outcome merge_results(const TopologyPlan& plan, std::span<const RankResult> resu
     merge(samples, result.samples);
     add_counts(all, result);
     outcome.elapsed_ns = std::max(outcome.elapsed_ns, result.elapsed_ns);
-    if (result.mtu_bytes != 0)
-      outcome.effective.path.mtu_bytes =
-          outcome.effective.path.mtu_bytes == kAuto
-              ? result.mtu_bytes
-              : std::min<std::uint64_t>(outcome.effective.path.mtu_bytes, result.mtu_bytes);
   }
   outcome.operations = all.operations;
   outcome.cpu_ns = all.cpu_ns;
-  outcome.effective.registration.relaxed_ordering = test_case.relaxes_ordering() ? 1 : 0;
-  outcome.effective.queues.thread_domain =
-      std::ranges::all_of(results, &RankResult::thread_domain) ? 1 : 0;
   if (samples.barrier.count > 0)
     topology.barrier_ns = static_cast<double>(percentile(samples.barrier, 50));
   add_latency(outcome, plan, samples);

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/engine/device/open_device.h"
 #include "core/engine/measurer.h"
 #include "core/result/row.h"
 #include "topologies/graphs/graph.h"
@@ -99,8 +100,15 @@ void merge(RankSamples& samples, const RankSamples& more);
 /// QPs stays that of the earlier one.
 void add_attempt(RankResult& result, const RankResult& later);
 
+/// The case as its row has it: of ranks what as_measured() (core/engine/settle.h) is of two ends.
+/// @param asked  of a device with a number of the rank in its name ("%l") the name stays
+/// @param first  rank 0's device; null: simulated ranks have none, and do not wait
+TestCase as_measured(const TestCase& asked, std::span<const RankResult> results,
+                     const OpenDevice* first = nullptr);
+
 /// Merges what the ranks have told; histograms exactly.
 /// @param results  by rank, none with a failure; samples may be merged in one of them
+/// @return  all but the case, which is as_measured()
 Outcome merge_results(const TopologyPlan& plan, std::span<const RankResult> results);
 
 /// The count of that name; 0 at first.

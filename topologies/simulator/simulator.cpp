@@ -239,6 +239,7 @@ Outcome simulate(const TestCase& test_case, const SimNetwork& network, const Sto
     if (!results[rank].failure.empty())
       throw MeasurementError("rank " + std::to_string(rank) + ": " + results[rank].failure);
   Outcome outcome = merge_results(plan, results);
+  outcome.effective = as_measured(test_case, results);
   outcome.extra.erase("placement");
   return outcome;
 }

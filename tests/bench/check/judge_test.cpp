@@ -234,7 +234,7 @@ TEST(CheckJudge, AnMtuThatIsNotTheOthersIsThatAlone) {
   cluster.device_of(1)["active_mtu_bytes"] = 1024;
   cluster.numbers(1) = {150, 150};
   cluster.measure([](std::size_t subject, Row& row) {
-    if (subject == 1 && row.bandwidth) row.extra.erase("bound_gbps");
+    if (subject == 1 && row.bandwidth) row.bound_gbps.reset();
   });
   EXPECT_THAT(cluster.reasons(), ElementsAre("mlx5_1 mtu"));
 }

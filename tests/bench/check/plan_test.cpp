@@ -8,7 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "bench/check/near_gpu.h"
 #include "tests/core/base/fake_tree.h"
 
 namespace rdmameter {
