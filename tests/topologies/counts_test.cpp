@@ -10,9 +10,9 @@
 #include "tests/topologies/fabric.h"
 #include "tests/topologies/searched.h"
 #include "tests/topologies/topology_case.h"
-#include "topologies/ranks/barrier_qps.h"
 #include "topologies/ranks/rank_queues.h"
 #include "topologies/ranks/rank_result.h"
+#include "topologies/schedule/barrier_meetings.h"
 
 namespace rdmameter {
 namespace {

@@ -13,7 +13,6 @@
 #include "core/engine/open_devices.h"
 #include "core/engine/placement/placement.h"
 #include "core/verbs/device_events.h"
-#include "topologies/ranks/barrier_qps.h"
 #include "topologies/ranks/cm_edges.h"
 #include "topologies/ranks/device_queues.h"
 #include "topologies/ranks/lost_pairs.h"
@@ -90,7 +89,6 @@ class RankCase {
   Placement placement_;
   bool yields_ = false;
   Counters counters_before_;
-  std::unique_ptr<BarrierQps> barrier_;
   std::unique_ptr<DeviceQueues> queues_;
   std::unique_ptr<CmEdges> cm_;  ///< of iWARP
   RankResult result_;
