@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "core/base/error.h"
+#include "core/base/printable.h"
 #include "core/engine/endpoint_runner.h"
 #include "core/engine/layout/layout.h"
 #include "core/verbs/check.h"
@@ -76,13 +77,16 @@ EndpointInfo part_of(const EndpointInfo& all, std::size_t first, std::size_t cou
   return part;
 }
 
-/// @param refused  null: what `connect` throws goes on
+/// @param refused  see DeviceQueues::connect(); of an edge of several QPs the first one is told
 template <class Connect>
-void connect_or_refuse(Rank peer, RefusedPeers* refused, Connect connect) try {
+void connect_or_refuse(RefusedEdge edge, std::vector<RefusedEdge>* refused, Connect connect) try {
   connect();
 } catch (const VerbsError& error) {
   if (refused == nullptr) throw;
-  refused->emplace(peer, error.what());
+  edge.reason = beginning(printable(error.what()), kMaxEdgeReasonBytes);
+  if (refused->empty() || refused->back().peer != edge.peer ||
+      refused->back().barrier != edge.barrier)
+    refused->push_back(std::move(edge));
 }
 
 }  // namespace
@@ -130,8 +134,7 @@ DeviceQueues::DeviceQueues(OpenDevice& device, const RankPlan& plan, std::uint64
 }
 
 void DeviceQueues::create_collective() {
-  own_collective_ = std::make_unique<RankCollective>(device_, mine_, domain_.plain(), pattern_,
-                                                     [this](Rank to) { return link_to(to); });
+  own_collective_ = std::make_unique<RankCollective>(device_, domain_.plain(), *this, pattern_);
   collective_ = own_collective_.get();
   state().deliver = take_part;
   state().collective = &collective_->work();
@@ -336,23 +339,26 @@ std::map<Rank, std::vector<ibv_qp*>> DeviceQueues::qps_by_peer() const {
   return qps;
 }
 
-void DeviceQueues::connect(const std::map<Rank, EndpointInfo>& peers, RefusedPeers* refused) {
+void DeviceQueues::connect(const std::map<Rank, EndpointInfo>& peers,
+                           std::vector<RefusedEdge>* refused) {
   if (receive_mode_ == ReceiveMode::datagram && link_count_ > 0) {
     const QpPath path = path_to_rank(device_, case_, info_of(peers, links().front().peer));
     bring_up(*qps_.front(), path, 0, 0, info_.psns[0]);  // without a peer: it must not fail
   }
   for (std::uint64_t i = 0; i < link_count_; ++i) {
-    const Rank neighbour = links()[i].peer;
-    const EndpointInfo& peer = info_of(peers, neighbour);
-    connect_or_refuse(neighbour, refused, [&] { connect_to(i, peer); });
+    const RefusedEdge edge{.rank = rank_, .peer = links()[i].peer};
+    const EndpointInfo& peer = info_of(peers, edge.peer);
+    connect_or_refuse(edge, refused, [&] { connect_to(i, peer); });
   }
 }
 
 void DeviceQueues::connect_barrier(const std::map<Rank, EndpointInfo>& peers,
-                                   RefusedPeers* refused) {
+                                   std::vector<RefusedEdge>* refused) {
   for (std::size_t i = 0; i < barrier_partners_.size(); ++i) {
-    const EndpointInfo& peer = info_of(peers, barrier_partners_[i]);
-    connect_or_refuse(barrier_partners_[i], refused, [&] { connect_barrier_to(i, peer); });
+    const RefusedEdge edge{
+        .rank = rank_, .peer = barrier_partners_[i], .reason = {}, .barrier = true};
+    const EndpointInfo& peer = info_of(peers, edge.peer);
+    connect_or_refuse(edge, refused, [&] { connect_barrier_to(i, peer); });
   }
   build_barrier(
       [&peers](Rank partner) {

@@ -12,6 +12,7 @@
 
 #include "core/engine/endpoint.h"
 #include "core/verbs/memory/memory.h"
+#include "topologies/ranks/lost_pairs.h"
 #include "topologies/ranks/qp_maker.h"
 #include "topologies/ranks/rank_collective.h"
 #include "topologies/ranks/rank_plan.h"
@@ -25,9 +26,6 @@ QpPath path_to_rank(const OpenDevice& device, const TestCase& test_case, Endpoin
 
 /// The data that a rank has sent about itself. @throws MeasurementError  it has sent none
 const EndpointInfo& info_of(const std::map<Rank, EndpointInfo>& peers, Rank rank);
-
-/// Why no message gets to a rank, or comes from it.
-using RefusedPeers = std::map<Rank, std::string>;
 
 class DeviceQueues : public RankQueues {
  public:
@@ -51,11 +49,12 @@ class DeviceQueues : public RankQueues {
 
   /// Brings the QPs to RTS. Of iWARP they are there, and those that this rank has called for send.
   /// @param peers    the info_for() this rank of each neighbour
-  /// @param refused  each neighbour whose QP made a verb fail is added to it, with the error; null:
-  ///                 the first such failure is thrown
-  void connect(const std::map<Rank, EndpointInfo>& peers, RefusedPeers* refused = nullptr);
+  /// @param refused  the edge to each neighbour whose QP made a verb fail is added to it; null: the
+  ///                 first such failure is thrown
+  void connect(const std::map<Rank, EndpointInfo>& peers, std::vector<RefusedEdge>* refused);
   /// As connect(), of the barrier.
-  void connect_barrier(const std::map<Rank, EndpointInfo>& peers, RefusedPeers* refused = nullptr);
+  void connect_barrier(const std::map<Rank, EndpointInfo>& peers,
+                       std::vector<RefusedEdge>* refused);
   /// The rank towards which a QP of the barrier has failed, to be asked when nothing of the barrier
   /// is needed any more.
   std::optional<Rank> barrier_failed_towards();

@@ -8,7 +8,6 @@
 
 #include "core/base/error.h"
 #include "core/base/error_text.h"
-#include "core/base/printable.h"
 #include "core/verbs/device.h"
 #include "core/verbs/rdma_netlink.h"
 #include "topologies/ranks/loop/loop_table.h"
@@ -122,27 +121,12 @@ void RankCase::connect(const std::map<Rank, std::string>& received) {
     cm_->connect(all_peers, invitations);
     lap("rdma_cm");
   }
-  refused_ = connect_edges(graph_peers, barrier_peers);
-  start_lap();  // the graph's own QPs: connect_ns tells it
-}
-
-/// @return  what could not be connected; of a traffic without rounds that is an exception
-std::vector<RefusedEdge> RankCase::connect_edges(
-    const std::map<Rank, EndpointInfo>& graph_peers,
-    const std::map<Rank, EndpointInfo>& barrier_peers) {
-  RefusedPeers of_barrier, of_graph;
-  const auto keep = [this](RefusedPeers& peers) { return plan_.in_rounds() ? &peers : nullptr; };
-  queues_->connect_barrier(barrier_peers, keep(of_barrier));
+  refused_.clear();
+  std::vector<RefusedEdge>* const refused = plan_.in_rounds() ? &refused_ : nullptr;
+  queues_->connect_barrier(barrier_peers, refused);
   lap("barrier_qps");
-  queues_->connect(graph_peers, keep(of_graph));
-  std::vector<RefusedEdge> refused;
-  for (const bool barrier : {true, false})
-    for (const auto& [peer, reason] : barrier ? of_barrier : of_graph)
-      refused.push_back({.rank = mine_->rank,
-                         .peer = peer,
-                         .reason = std::string(beginning(printable(reason), kMaxEdgeReasonBytes)),
-                         .barrier = barrier});
-  return refused;
+  queues_->connect(graph_peers, refused);
+  start_lap();  // the graph's own QPs: connect_ns tells it
 }
 
 void RankCase::set_refused(std::vector<RefusedEdge> of_all) {

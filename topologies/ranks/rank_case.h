@@ -72,8 +72,6 @@ class RankCase {
  private:
   void start_lap() { last_lap_ = std::chrono::steady_clock::now(); }
   void listen();
-  std::vector<RefusedEdge> connect_edges(const std::map<Rank, EndpointInfo>& graph_peers,
-                                         const std::map<Rank, EndpointInfo>& barrier_peers);
   template <class Call>
   void with_loops(Call call);
   void add_facts();
