@@ -164,6 +164,17 @@ def deriving(files, root, base, known):
     return found
 
 
+def unnamed(files, root, pattern, page):
+    """Classes of headers that a page of docs/ does not name."""
+    with open(os.path.join(root, page), encoding="utf-8") as file:
+        text = file.read()
+    found = []
+    for path in filter(re.compile(pattern).match, files):
+        with open(os.path.join(root, path), encoding="utf-8") as file:
+            found += [f"{path}: {name}" for name in re.findall(r"^class (\w+)[^;]*\{$", file.read(), re.MULTILINE) if f"`{name}`" not in text]
+    return found
+
+
 # Who measures holds no case that can be changed, but for the files that settle it, that choose devices for it, that make
 # it a row's or a message's, and that ask for cases of their own.
 SETTLING = tuple(f"core/{name}" for name in (
@@ -204,6 +215,8 @@ def main():
          reaching(files, r"(core/engine/blame|bench/perftest)/", r"core/engine/loop/(bandwidth|completion|open_loop|ping_pong|receive)")),
         ("a rank's queues are a device's or the simulator's: nothing else derives from RankQueues",
          deriving(files, root, "RankQueues", ("DeviceQueues", "SimRank"))),
+        ("a rank's case has the classes that docs/architecture.md names",
+         unnamed(files, root, r"topologies/ranks/\w+\.h$", "docs/architecture.md")),
         ("no two headers define a type or a constant of one name", twice_defined(files, root)),
         ("a header is guarded by #pragma once", without(files, root, r"\.h$", "#pragma once")),
         # fmt 10 and before have it in <fmt/format.h>, too.

@@ -7,12 +7,12 @@
 #include <bit>
 #include <set>
 
-#include "tests/topologies/fabric.h"
 #include "tests/topologies/searched.h"
 #include "tests/topologies/topology_case.h"
-#include "topologies/ranks/barrier_qps.h"
 #include "topologies/ranks/rank_queues.h"
 #include "topologies/ranks/rank_result.h"
+#include "topologies/schedule/barrier_meetings.h"
+#include "topologies/simulator/simulator.h"
 
 namespace rdmameter {
 namespace {
@@ -191,24 +191,23 @@ TEST(Counts, OfMessagesAndTheirHopsAreThoseOfASearch) {
   });
 }
 
-/// Messages of ranks that are all in this thread, over QPs of the null device.
+/// Messages of ranks that are all in this thread, in virtual time.
 TEST(Counts, OfWhatArrivesAndIsPassedOnAreThoseOfASearch) {
   for (Rank n = 2; n <= kMostCounted; n += n < 8 ? 1 : 28)
     for (const std::string& shape : graphs_among(n))
       for (const char* traffic : {"alltoall", "allgather"}) {
-        const TestCase test_case = case_over(shape, traffic, n);
-        if (read_shape(shape, 1).shape->datagrams) continue;  // the fabric has none
+        TestCase test_case = case_over(shape, traffic, n);
+        test_case.iterations = 1;
+        test_case.warmup = 0;
+        if (read_shape(shape, 1).shape->datagrams) continue;  // none are simulated
         SCOPED_TRACE(fmt::format("{} over {} of {}", traffic, shape, n));
-        Fabric fabric(test_case);
-        const bool spread = fabric.plan().traffic_mode() == TrafficMode::spread;
-        for (Rank from = 0; from < n; ++from)
-          for (Rank to = 0; to < n; ++to)
-            if (spread ? to == 0 : to != from) fabric.send_from(from, to);
-        EXPECT_EQ(fabric.run(100'000), n * (n - 1));
-        std::uint64_t passed_on = 0;
-        for (Rank rank = 0; rank < n; ++rank) passed_on += fabric.rank(rank).passed_on();
-        const Counted counted = count(traffic, n, all_hops(fabric.plan().graph));
-        EXPECT_EQ(passed_on, (spread ? n * (n - 1) : counted.hops) - counted.by_class[0]);
+        const Outcome outcome = simulate(test_case, read_network("delay:1us"), StopFlag());
+        EXPECT_EQ(outcome.bandwidth->messages, n * (n - 1));
+        const TopologyPlan plan = plan_topology(test_case);
+        const bool spread = plan.traffic_mode() == TrafficMode::spread;
+        const Counted counted = count(traffic, n, all_hops(plan.graph));
+        EXPECT_EQ(outcome.extra.at("passed_on"),
+                  (spread ? n * (n - 1) : counted.hops) - counted.by_class[0]);
       }
 }
 

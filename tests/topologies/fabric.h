@@ -74,8 +74,6 @@ class FakeRank : public RankQueues {
  public:
   FakeRank(const RankPlan& plan, ibv_context& context);
 
-  using RankQueues::classes_;
-
   /// @param other  by rank
   void connect(const std::function<FakeRank&(Rank)>& other);
   /// The message that it sends.

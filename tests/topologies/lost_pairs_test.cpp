@@ -7,7 +7,6 @@
 
 #include "core/base/error.h"
 #include "topologies/axes/rank_axes.h"
-#include "topologies/ranks/barrier_qps.h"
 
 namespace rdmameter {
 namespace {

@@ -4,9 +4,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include "core/base/error.h"
+#include "core/base/printable.h"
 #include "core/engine/endpoint_runner.h"
 #include "core/engine/layout/layout.h"
 #include "core/verbs/check.h"
@@ -14,7 +17,7 @@
 #include "core/verbs/pkey.h"
 #include "core/verbs/probe.h"
 #include "topologies/ranks/cm_edges.h"
-#include "topologies/ranks/qp_maker.h"
+#include "topologies/ranks/loop/collective_loop.h"
 
 namespace rdmameter {
 namespace {
@@ -53,6 +56,39 @@ std::uint32_t memory_uses(const TestCase& test_case) {
   return 0;
 }
 
+/// @throws Unsupported  peers cannot write there: EFA, which has no RC either
+Mr register_barrier_words(const MessageMemory& memory, ibv_pd& pd, const std::string& where) try {
+  return memory.register_part(pd, 0, memory.size_bytes(),
+                              IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
+} catch (const Unsupported&) {
+  throw Unsupported(fmt::format(
+      "{} opens no memory to peers, and the barrier of ranks is RDMA writes over RC, whatever "
+      "--transport is: use `run`, or another device",
+      where));
+}
+
+/// The data of so many QPs, of a rank's.
+EndpointInfo part_of(const EndpointInfo& all, std::size_t first, std::size_t count) {
+  EndpointInfo part = all;
+  const auto begin = static_cast<std::ptrdiff_t>(first),
+             end = static_cast<std::ptrdiff_t>(first + count);
+  part.qpns.assign(all.qpns.begin() + begin, all.qpns.begin() + end);
+  part.psns.assign(all.psns.begin() + begin, all.psns.begin() + end);
+  return part;
+}
+
+/// @param refused  see DeviceQueues::connect(); of an edge of several QPs the first one is told
+template <class Connect>
+void connect_or_refuse(RefusedEdge edge, std::vector<RefusedEdge>* refused, Connect connect) try {
+  connect();
+} catch (const VerbsError& error) {
+  if (refused == nullptr) throw;
+  edge.reason = beginning(printable(error.what()), kMaxEdgeReasonBytes);
+  if (refused->empty() || refused->back().peer != edge.peer ||
+      refused->back().barrier != edge.barrier)
+    refused->push_back(std::move(edge));
+}
+
 }  // namespace
 
 const EndpointInfo& info_of(const std::map<Rank, EndpointInfo>& peers, Rank rank) {
@@ -77,21 +113,31 @@ DeviceQueues::DeviceQueues(OpenDevice& device, const RankPlan& plan, std::uint64
       device_(device),
       maker_(inline_bytes_of(receive_mode_, classes_)),
       info_(endpoint_info_of(device)),
+      barrier_case_(case_),
+      barrier_info_(info_),
       memory_(*device.context, device.limits.max_dm_size_bytes, memory_size(), device.numa_node,
               case_.initiator.memory, device.port.where(), device.memory, case_.registration.gpu),
       domain_(*device.context, case_.queues.thread_domain, device.port.where()) {
   where_ = device.port.where();
   create_memory();
   create_queues();
-  for (std::uint64_t i = 0; i < own_qps_.size(); ++i) create_qp_of(i);
+  for (std::uint64_t i = 0; i < qp_count(); ++i) {
+    Qp qp = create_qp(i);
+    modify_qp_.time([&] {
+      to_init(*qp, case_.transport, device.port.number, pkey_index_, remote_access(case_), kQkey,
+              where_);
+    });
+    keep(std::move(qp), qps_, info_);
+  }
   build();
   if (plan_.traffic_mode() == TrafficMode::collective) create_collective();
 }
 
 void DeviceQueues::create_collective() {
-  own_collective_ = std::make_unique<RankCollective>(device_, mine_, domain_.plain(), pattern_,
-                                                     [this](Rank to) { return link_to(to); });
-  take_part_in(*own_collective_);
+  own_collective_ = std::make_unique<RankCollective>(device_, domain_.plain(), *this, pattern_);
+  collective_ = own_collective_.get();
+  state().deliver = take_part;
+  state().collective = &collective_->work();
 }
 
 void DeviceQueues::create_memory() {
@@ -132,8 +178,7 @@ void DeviceQueues::create_words() {
 }
 
 void DeviceQueues::create_queues() {
-  const std::uint64_t count = qp_count();
-  require_qps(device_, count);
+  require_qps(device_, qp_count());
   std::uint64_t deepest = receive_mode_ == ReceiveMode::datagram ? case_.queues.depth : 0;
   for (std::uint64_t link = 0; link < link_count_; ++link) {
     const Entries entries = entries_of(link, classes_);
@@ -159,9 +204,44 @@ void DeviceQueues::create_queues() {
     srq_ = own_srq_.get();
   }
   pkey_index_ = choose_pkey(*device_.context, device_.port, case_.path).index;
-  own_qps_.resize(count);
-  info_.qpns.resize(count);
-  info_.psns.resize(count);
+}
+
+void DeviceQueues::create_barrier(const RankPairs& avoided) {
+  plan_barrier(avoided);
+  barrier_case_.transport = Transport::rc;
+  barrier_case_.size_bytes = kBarrierWord;
+  barrier_memory_.emplace(*device_.context, 0, barrier_memory_size(), device_.numa_node, "", where_,
+                          device_.memory);
+  barrier_domain_.emplace(*device_.context, case_.queues.thread_domain, where_);
+  barrier_mr_ = register_barrier_words(*barrier_memory_, barrier_domain_->plain(), where_);
+  barrier_words_ = {barrier_memory_->host(), barrier_memory_->address(), barrier_mr_->lkey};
+  barrier_info_.address = barrier_words_.address + kBarrierHeardAt;
+  barrier_info_.rkeys = {barrier_mr_->rkey};
+  const auto steps = static_cast<std::uint32_t>(barrier_meetings_.size());
+  barrier_cq_.emplace(*device_.context,
+                      CqPlan{.count = 1,
+                             .entries = 2 * steps + 2,
+                             .timestamps = false,
+                             .domain = barrier_domain_->parent(),
+                             .which = "barrier CQ"},
+                      barrier_case_, where_);
+  barrier_.cq = barrier_cq_->all().front();
+  ibv_qp_init_attr attributes{};
+  attributes.send_cq = attributes.recv_cq = barrier_.cq;
+  attributes.cap = {.max_send_wr = 2 * steps,
+                    .max_recv_wr = 1,
+                    .max_send_sge = 1,
+                    .max_recv_sge = 1,
+                    .max_inline_data = 0};
+  attributes.qp_type = IBV_QPT_RC;
+  const std::size_t count = barrier_partners_.size();
+  while (barrier_qps_.size() < count) {
+    Qp qp = barrier_maker_.make(barrier_domain_->of_queues(), attributes);
+    if (!qp) throw_no_qp(device_, "barrier", barrier_qps_.size(), count, errno);
+    to_init(*qp, Transport::rc, device_.port.number, pkey_index_, IBV_ACCESS_REMOTE_WRITE, kQkey,
+            where_);
+    keep(std::move(qp), barrier_qps_, barrier_info_);
+  }
 }
 
 /// Reads go without credits, so of a queue's sends all but one are reads.
@@ -176,16 +256,12 @@ void DeviceQueues::require_reads() const {
           where_, reads, most));
 }
 
-void DeviceQueues::create_qp_of(std::uint64_t number) {
-  Qp qp = create_qp(number, own_qps_.size());
-  modify_qp_.time([&] {
-    to_init(*qp, case_.transport, device_.port.number, pkey_index_, remote_access(case_), kQkey,
-            where_);
-  });
-  info_.qpns[number] = qp->qp_num;
-  qps_.push_back(qp.get());
-  own_qps_[number] = std::move(qp);
-  info_.psns[number] = random_psn();
+/// @param qps, info  where its number goes
+void DeviceQueues::keep(Qp qp, std::vector<ibv_qp*>& qps, EndpointInfo& info) {
+  qps.push_back(qp.get());
+  info.qpns.push_back(qp->qp_num);
+  info.psns.push_back(random_psn());
+  own_qps_.push_back(std::move(qp));
 }
 
 void DeviceQueues::create_cqs() {
@@ -219,7 +295,7 @@ void DeviceQueues::create_cqs() {
   cqs_ = own_cqs_->all();
 }
 
-Qp DeviceQueues::create_qp(std::uint64_t number, std::uint64_t all) {
+Qp DeviceQueues::create_qp(std::uint64_t number) {
   ibv_qp_init_attr attributes{};
   attributes.send_cq = attributes.recv_cq = cqs_[cqs_.size() == 1 ? 0 : number];
   attributes.srq = srq_;
@@ -241,41 +317,79 @@ Qp DeviceQueues::create_qp(std::uint64_t number, std::uint64_t all) {
         "{} does not share receives among QPs of this transport: use --recv rq, or --transport rc",
         where_));
   if (number == 0) require_transport(device_, case_);
-  throw_no_qp(device_, "graph", number, all, error);
+  throw_no_qp(device_, "graph", number, qp_count(), error);
 }
 
 EndpointInfo DeviceQueues::info_for(Rank neighbour) const {
-  EndpointInfo info = info_;
-  if (receive_mode_ == ReceiveMode::datagram) return info;
-  const auto per_edge = static_cast<std::ptrdiff_t>(edge_qps(case_).all);
-  const auto first = static_cast<std::ptrdiff_t>(place_of(neighbours_, neighbour)) * per_edge;
-  info.qpns.assign(info_.qpns.begin() + first, info_.qpns.begin() + first + per_edge);
-  info.psns.assign(info_.psns.begin() + first, info_.psns.begin() + first + per_edge);
-  return info;
+  if (receive_mode_ == ReceiveMode::datagram) return info_;
+  const std::uint64_t count = edge_qps(case_).all;
+  return part_of(info_, place_of(neighbours_, neighbour) * count, count);
 }
 
-std::vector<ibv_qp*> DeviceQueues::qps_with(Rank neighbour) const {
-  std::vector<ibv_qp*> qps;
-  const std::uint64_t count = edge_qps(case_).all, first = place_of(neighbours_, neighbour) * count;
-  for (std::uint64_t i = first; i < first + count; ++i) qps.push_back(qps_[i]);
+EndpointInfo DeviceQueues::barrier_info_for(Rank partner) const {
+  return part_of(barrier_info_, place_of(barrier_partners_, partner), 1);
+}
+
+std::map<Rank, std::vector<ibv_qp*>> DeviceQueues::qps_by_peer() const {
+  std::map<Rank, std::vector<ibv_qp*>> qps;
+  for (std::size_t i = 0; i < barrier_qps_.size(); ++i)
+    qps[barrier_partners_[i]].push_back(barrier_qps_[i]);
+  for (std::size_t i = 0; i < qps_.size(); ++i)
+    qps[neighbours_[i / edge_qps(case_).all]].push_back(qps_[i]);
   return qps;
 }
 
-void DeviceQueues::connect(const std::map<Rank, EndpointInfo>& peers, RefusedPeers* refused) {
+void DeviceQueues::connect(const std::map<Rank, EndpointInfo>& peers,
+                           std::vector<RefusedEdge>* refused) {
   if (receive_mode_ == ReceiveMode::datagram && link_count_ > 0) {
     const QpPath path = path_to_rank(device_, case_, info_of(peers, links().front().peer));
     bring_up(*qps_.front(), path, 0, 0, info_.psns[0]);  // without a peer: it must not fail
   }
   for (std::uint64_t i = 0; i < link_count_; ++i) {
-    const Rank neighbour = links()[i].peer;
-    const EndpointInfo& peer = info_of(peers, neighbour);
-    try {
-      connect_to(i, peer);
-    } catch (const VerbsError& error) {
-      if (refused == nullptr) throw;
-      refused->emplace(neighbour, error.what());
-    }
+    const RefusedEdge edge{.rank = rank_, .peer = links()[i].peer};
+    const EndpointInfo& peer = info_of(peers, edge.peer);
+    connect_or_refuse(edge, refused, [&] { connect_to(i, peer); });
   }
+}
+
+void DeviceQueues::connect_barrier(const std::map<Rank, EndpointInfo>& peers,
+                                   std::vector<RefusedEdge>* refused) {
+  for (std::size_t i = 0; i < barrier_partners_.size(); ++i) {
+    const RefusedEdge edge{
+        .rank = rank_, .peer = barrier_partners_[i], .reason = {}, .barrier = true};
+    const EndpointInfo& peer = info_of(peers, edge.peer);
+    connect_or_refuse(edge, refused, [&] { connect_barrier_to(i, peer); });
+  }
+  build_barrier(
+      [&peers](Rank partner) {
+        const EndpointInfo& peer = info_of(peers, partner);
+        return std::pair(peer.address, peer.rkeys.at(0));
+      },
+      barrier_maker_.inline_flag());
+}
+
+void DeviceQueues::connect_barrier_to(std::size_t place, const EndpointInfo& peer) {
+  ibv_qp& qp = *barrier_qps_[place];
+  if (is_iwarp(*device_.context)) {
+    if (barrier_partners_[place] < rank_) send_first(qp, peer, where_);
+    return;
+  }
+  const QpPath path = path_to_rank(device_, barrier_case_, peer);
+  to_rtr(qp, Transport::rc, path, peer.qpns.at(0), peer.psns.at(0), where_);
+  to_rts(qp, Transport::rc, path, barrier_info_.psns[place], where_);
+}
+
+std::optional<Rank> DeviceQueues::barrier_failed_towards() {
+  ibv_wc wc;
+  LoopResult end = barrier_.end;
+  while (end.why != LoopResult::Why::completion_failed) {
+    const int polled = ibv_poll_cq(barrier_.cq, 1, &wc);
+    if (polled <= 0) return std::nullopt;
+    if (!good(polled, wc)) end = no_completion(polled, wc);
+  }
+  for (std::size_t i = 0; i < barrier_qps_.size(); ++i)
+    if (barrier_qps_[i]->qp_num == end.qp_num) return barrier_partners_[i];
+  return std::nullopt;
 }
 
 void DeviceQueues::connect_to(std::uint64_t number, const EndpointInfo& peer) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A rank's queues on a device: registered memory, CQs, QPs to its neighbours.
+// A rank's queues on a device: registered memory, CQs, QPs to its neighbours, and those of its
+// barrier, which are RC whatever the graph.
 #pragma once
 
 #include <chrono>
@@ -11,6 +12,7 @@
 
 #include "core/engine/endpoint.h"
 #include "core/verbs/memory/memory.h"
+#include "topologies/ranks/lost_pairs.h"
 #include "topologies/ranks/qp_maker.h"
 #include "topologies/ranks/rank_collective.h"
 #include "topologies/ranks/rank_plan.h"
@@ -25,9 +27,6 @@ QpPath path_to_rank(const OpenDevice& device, const TestCase& test_case, Endpoin
 /// The data that a rank has sent about itself. @throws MeasurementError  it has sent none
 const EndpointInfo& info_of(const std::map<Rank, EndpointInfo>& peers, Rank rank);
 
-/// Why no message gets to a rank, or comes from it.
-using RefusedPeers = std::map<Rank, std::string>;
-
 class DeviceQueues : public RankQueues {
  public:
   /// Creates everything and posts the receives; QPs are in INIT.
@@ -39,35 +38,50 @@ class DeviceQueues : public RankQueues {
   /// The data that a neighbour needs of this rank: of its QPs only those between the two.
   EndpointInfo info_for(Rank neighbour) const;
 
-  /// The QPs between the two.
-  std::vector<ibv_qp*> qps_with(Rank neighbour) const;
+  /// Creates the barrier's QPs, one for each partner. To be called once.
+  /// @throws Unsupported, VerbsError, and as barrier_meetings()
+  void create_barrier(const RankPairs& avoided);
+  /// As info_for(), of the barrier.
+  EndpointInfo barrier_info_for(Rank partner) const;
+
+  /// The QPs of RC, by the rank at the other end, which has them in the same order.
+  std::map<Rank, std::vector<ibv_qp*>> qps_by_peer() const;
 
   /// Brings the QPs to RTS. Of iWARP they are there, and those that this rank has called for send.
   /// @param peers    the info_for() this rank of each neighbour
-  /// @param refused  each neighbour whose QP made a verb fail is added to it, with the error; null:
-  ///                 the first such failure is thrown
-  void connect(const std::map<Rank, EndpointInfo>& peers, RefusedPeers* refused = nullptr);
+  /// @param refused  the edge to each neighbour whose QP made a verb fail is added to it; null: the
+  ///                 first such failure is thrown
+  void connect(const std::map<Rank, EndpointInfo>& peers, std::vector<RefusedEdge>* refused);
+  /// As connect(), of the barrier.
+  void connect_barrier(const std::map<Rank, EndpointInfo>& peers,
+                       std::vector<RefusedEdge>* refused);
+  /// The rank towards which a QP of the barrier has failed, to be asked when nothing of the barrier
+  /// is needed any more.
+  std::optional<Rank> barrier_failed_towards();
 
   std::uint32_t mtu_bytes() const { return mtu_bytes_; }
   /// The time of the calls of "create_qp", "create_ah" and "modify_qp" for the graph's QPs.
   NamedCounts connect_ns() const;
-  /// Time of a QP creation that was tried in vain, to see whether credits can go inline.
-  std::uint64_t trial_ns() const { return maker_.trial_ns(); }
+  /// Time of QP creations that were tried in vain, to see whether words can go inline.
+  std::uint64_t trial_ns() const { return maker_.trial_ns() + barrier_maker_.trial_ns(); }
   /// See gpu_facts_of().
   nlohmann::ordered_json gpu_facts() const { return gpu_facts_of(memory_, device_.port.device); }
   /// Are its QPs of a thread domain, so that the provider can leave out locks?
-  bool has_thread_domain() const { return domain_.parent() != nullptr; }
+  bool has_thread_domain() const {
+    return domain_.parent() != nullptr && barrier_domain_->parent() != nullptr;
+  }
 
  private:
   void create_memory();
   void create_words();
-  void create_qp_of(std::uint64_t number);
   void create_collective();
   void create_queues();
   void require_reads() const;
   void create_cqs();
-  Qp create_qp(std::uint64_t number, std::uint64_t all);
+  Qp create_qp(std::uint64_t number);
+  void keep(Qp qp, std::vector<ibv_qp*>& qps, EndpointInfo& info);
   void connect_to(std::uint64_t number, const EndpointInfo& peer);
+  void connect_barrier_to(std::size_t place, const EndpointInfo& peer);
   void bring_up(ibv_qp& qp, const QpPath& path, std::uint32_t remote_qpn, std::uint32_t remote_psn,
                 std::uint32_t psn);
 
@@ -77,6 +91,9 @@ class DeviceQueues : public RankQueues {
   QpMaker maker_;
   Stopwatch create_ah_, modify_qp_;
   EndpointInfo info_;
+  TestCase barrier_case_;  ///< whose messages are a word, whatever the graph's are
+  QpMaker barrier_maker_{kBarrierWord};
+  EndpointInfo barrier_info_;
 
   MessageMemory memory_;
   std::optional<MessageMemory> word_memory_;  ///< where the CPU does not reach `memory_`
@@ -85,7 +102,11 @@ class DeviceQueues : public RankQueues {
   std::optional<CompletionQueues> own_cqs_;  ///< one for all QPs, or each QP's own
   Srq own_srq_;
   std::vector<Ah> ahs_;
-  std::vector<Qp> own_qps_;
+  std::optional<MessageMemory> barrier_memory_;
+  std::optional<ProtectionDomain> barrier_domain_;
+  Mr barrier_mr_;
+  std::optional<CompletionQueues> barrier_cq_;
+  std::vector<Qp> own_qps_;  ///< the barrier's, too
   std::unique_ptr<RankCollective> own_collective_;
 };
 

@@ -3,25 +3,16 @@
 // pairs of ranks have no time because of that.
 #pragma once
 
-#include <algorithm>
 #include <map>
-#include <set>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "core/wire/message.h"
 #include "topologies/graphs/graph.h"
 #include "topologies/ranks/rank_result.h"
+#include "topologies/schedule/barrier_meetings.h"
 
 namespace rdmameter {
-
-/// Pairs of ranks, the lower one first.
-using RankPairs = std::set<std::pair<Rank, Rank>>;
-
-inline bool holds(const RankPairs& pairs, Rank a, Rank b) {
-  return pairs.contains(std::minmax(a, b));
-}
 
 struct RefusedEdge {
   Rank rank = 0;  ///< whose verb has failed

@@ -8,7 +8,6 @@
 
 #include "core/base/error.h"
 #include "core/base/error_text.h"
-#include "core/base/printable.h"
 #include "core/verbs/device.h"
 #include "core/verbs/rdma_netlink.h"
 #include "topologies/ranks/loop/loop_table.h"
@@ -47,7 +46,6 @@ void RankCase::lap(const char* step, std::uint64_t apart_ns) {
 void RankCase::begin(const PairAttempt& attempt) {
   attempt_ = attempt;
   cm_.reset();
-  barrier_.reset();
   queues_.reset();
   result_ = {};
 }
@@ -62,22 +60,17 @@ void RankCase::create(OpenDevice& device, Placement placement, std::uint64_t see
   if (is_iwarp(*device.context)) require_iwarp_carries(device, plan_);
   start_lap();  // opening the device and choosing a CPU are no part of a case
   queues_ = std::make_unique<DeviceQueues>(device, *mine_, seed);
-  lap("memory", sum_of(queues_->connect_ns()) + queues_->trial_ns());
-  barrier_ = std::make_unique<BarrierQps>(device, plan_.test_case, mine_->rank, plan_.graph.ranks(),
-                                          attempt_.no_barrier);
-  queues_->state().barrier = &barrier_->barrier();
-  lap("barrier_qps", barrier_->trial_ns());
-  count_of(result_.setup_ns, "trial_qps") = queues_->trial_ns() + barrier_->trial_ns();
+  const std::uint64_t trial_ns = queues_->trial_ns();
+  lap("memory", sum_of(queues_->connect_ns()) + trial_ns);
+  queues_->create_barrier(attempt_.no_barrier);
+  lap("barrier_qps", queues_->trial_ns() - trial_ns);
+  count_of(result_.setup_ns, "trial_qps") = queues_->trial_ns();
   if (is_iwarp(*device.context)) listen();
 }
 
 void RankCase::listen() {
-  std::map<Rank, std::vector<ibv_qp*>> qps;
-  for (const Rank peer : barrier_->partners()) qps[peer] = {barrier_->qp_with(peer)};
-  for (const Rank peer : plan_.graph.neighbours[mine_->rank])
-    for (ibv_qp* const qp : queues_->qps_with(peer)) qps[peer].push_back(qp);
   cm_ = std::make_unique<CmEdges>(
-      *device_, plan_.test_case, mine_->rank, std::move(qps),
+      *device_, plan_.test_case, mine_->rank, queues_->qps_by_peer(),
       CmWatch{.interrupt = &interrupt_,
               .patience = std::min(patience_, std::chrono::milliseconds(kCmTimeout))});
   lap("rdma_cm");
@@ -88,7 +81,8 @@ std::map<Rank, std::string> RankCase::addresses() const {
   std::map<Rank, QpsWithPeer> by_peer;
   for (const Rank peer : plan_.graph.neighbours[mine_->rank])
     by_peer[peer].graph = queues_->info_for(peer);
-  for (const Rank peer : barrier_->partners()) by_peer[peer].barrier = barrier_->info_for(peer);
+  for (const Rank peer : queues_->barrier_partners())
+    by_peer[peer].barrier = queues_->barrier_info_for(peer);
   if (cm_)
     for (auto& [peer, qps] : by_peer)
       if (peer > mine_->rank) qps.cm = cm_->invitation(peer);
@@ -127,27 +121,12 @@ void RankCase::connect(const std::map<Rank, std::string>& received) {
     cm_->connect(all_peers, invitations);
     lap("rdma_cm");
   }
-  refused_ = connect_edges(graph_peers, barrier_peers);
-  start_lap();  // the graph's own QPs: connect_ns tells it
-}
-
-/// @return  what could not be connected; of a traffic without rounds that is an exception
-std::vector<RefusedEdge> RankCase::connect_edges(
-    const std::map<Rank, EndpointInfo>& graph_peers,
-    const std::map<Rank, EndpointInfo>& barrier_peers) {
-  RefusedPeers of_barrier, of_graph;
-  const auto keep = [this](RefusedPeers& peers) { return plan_.in_rounds() ? &peers : nullptr; };
-  barrier_->connect(barrier_peers, keep(of_barrier));
+  refused_.clear();
+  std::vector<RefusedEdge>* const refused = plan_.in_rounds() ? &refused_ : nullptr;
+  queues_->connect_barrier(barrier_peers, refused);
   lap("barrier_qps");
-  queues_->connect(graph_peers, keep(of_graph));
-  std::vector<RefusedEdge> refused;
-  for (const bool barrier : {true, false})
-    for (const auto& [peer, reason] : barrier ? of_barrier : of_graph)
-      refused.push_back({.rank = mine_->rank,
-                         .peer = peer,
-                         .reason = std::string(beginning(printable(reason), kMaxEdgeReasonBytes)),
-                         .barrier = barrier});
-  return refused;
+  queues_->connect(graph_peers, refused);
+  start_lap();  // the graph's own QPs: connect_ns tells it
 }
 
 void RankCase::set_refused(std::vector<RefusedEdge> of_all) {
@@ -184,7 +163,7 @@ void RankCase::with_loops(Call call) {
     throw;
   } catch (const std::exception& error) {
     result_.failure = error_text(error);
-    if (const auto peer = barrier_->failed_towards()) {
+    if (const auto peer = queues_->barrier_failed_towards()) {
       result_.no_barrier_with = *peer;
       result_.failure += fmt::format(". No message of the barrier gets to rank {}", *peer);
     }
@@ -212,12 +191,12 @@ void RankCase::add_facts() {
     result_.device_numa_node = static_cast<std::uint64_t>(*node);
   result_.connect_ns = queues_->connect_ns();
   result_.qps = queues_->qp_count();
-  result_.barrier_qps = barrier_->count();
+  result_.barrier_qps = queues_->barrier_partners().size();
   result_.connection_bytes = queues_->connection_bytes();
   result_.relay_bytes = queues_->relay_bytes();
   result_.kernel = kernel_objects(*device_->context);
   result_.mtu_bytes = queues_->mtu_bytes();
-  result_.thread_domain = queues_->has_thread_domain() && barrier_->has_thread_domain();
+  result_.thread_domain = queues_->has_thread_domain();
   result_.yielding = yields_;
 }
 

@@ -13,7 +13,6 @@
 #include "core/engine/open_devices.h"
 #include "core/engine/placement/placement.h"
 #include "core/verbs/device_events.h"
-#include "topologies/ranks/barrier_qps.h"
 #include "topologies/ranks/cm_edges.h"
 #include "topologies/ranks/device_queues.h"
 #include "topologies/ranks/lost_pairs.h"
@@ -75,8 +74,6 @@ class RankCase {
  private:
   void start_lap() { last_lap_ = std::chrono::steady_clock::now(); }
   void listen();
-  std::vector<RefusedEdge> connect_edges(const std::map<Rank, EndpointInfo>& graph_peers,
-                                         const std::map<Rank, EndpointInfo>& barrier_peers);
   template <class Call>
   void with_loops(Call call);
   void add_facts();
@@ -92,7 +89,6 @@ class RankCase {
   Placement placement_;
   bool yields_ = false;
   Counters counters_before_;
-  std::unique_ptr<BarrierQps> barrier_;
   std::unique_ptr<DeviceQueues> queues_;
   std::unique_ptr<CmEdges> cm_;  ///< of iWARP
   RankResult result_;

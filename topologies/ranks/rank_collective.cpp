@@ -43,21 +43,23 @@ std::uint64_t received_words(const RankSchedule& schedule) {
 
 }  // namespace
 
-RankCollective::RankCollective(OpenDevice& device, const RankPlan& plan, ibv_pd& pd,
-                               const MessagePattern& pattern,
-                               const std::function<Link*(Rank to)>& link_to)
-    : schedule_(plan.schedule),
+RankCollective::RankCollective(OpenDevice& device, ibv_pd& pd, RankQueues& queues,
+                               const MessagePattern& pattern)
+    : rank_queues_(queues),
+      plan_(queues.plan()),
+      schedule_(plan_.schedule),
       pattern_(pattern),
-      rank_(plan.rank),
       memory_(*device.context, device.limits.max_dm_size_bytes,
               (schedule_.memory_words + packed_words(schedule_)) * kWordBytes, device.numa_node,
-              plan.all.test_case.initiator.memory, device.port.where(), device.memory),
-      mr_(memory_.register_part(pd, 0, memory_.size_bytes(), memory_access(plan.all.test_case, 0))),
+              plan_.all.test_case.initiator.memory, device.port.where(), device.memory),
+      mr_(memory_.register_part(pd, 0, memory_.size_bytes(),
+                                memory_access(plan_.all.test_case, 0))),
       expected_(expected_result(
-          *plan.all.traffic.entry->collective, rank_, plan.all.graph.ranks(), plan.all.words,
+          *plan_.all.traffic.entry->collective, plan_.rank, plan_.all.graph.ranks(),
+          plan_.all.words,
           [&pattern](Rank other, std::uint64_t at) { return input_word(pattern, other, at); })),
       kept_(received_words(schedule_) * kWordBytes) {
-  const Rank ranks = plan.all.graph.ranks();
+  const Rank ranks = plan_.all.graph.ranks();
   const std::size_t steps = schedule_.steps.size();
   steps_.reserve(steps);
   copies_.resize(steps);
@@ -66,7 +68,7 @@ RankCollective::RankCollective(OpenDevice& device, const RankPlan& plan, ibv_pd&
   arrivals_.reserve(steps);
   targets_.reserve(steps);
   arrivals_of_.resize(ranks);
-  for (std::size_t i = 0; i < steps; ++i) build_step(schedule_.steps[i], link_to, i);
+  for (std::size_t i = 0; i < steps; ++i) build_step(schedule_.steps[i], i);
   build_queues(ranks);
   for (Hop& hop : hops_) hop_pointers_.push_back(&hop);
   work_ = {.steps = steps_.data(),
@@ -82,14 +84,13 @@ std::uint32_t* RankCollective::word(std::uint64_t at) const {
   return reinterpret_cast<std::uint32_t*>(memory_.host()) + at;
 }
 
-void RankCollective::build_step(const CollectiveStep& step,
-                                const std::function<Link*(Rank to)>& link_to, std::size_t number) {
+void RankCollective::build_step(const CollectiveStep& step, std::size_t number) {
   StepWork& work = steps_.emplace_back();
   std::vector<WordCopy>& copies = copies_[number];
   if (number == 0)
     for (const WordMove& move : schedule_.moves)
       copies.push_back({.to = word(move.to), .from = word(move.from), .count = move.count});
-  if (step.send) build_send(*step.send, *link_to(step.send->to), work);
+  if (step.send) build_send(*step.send, work);
   if (step.receive) {
     build_arrival(*step.receive, work);
     work.left_before = sends_before(*step.receive, number);
@@ -98,7 +99,7 @@ void RankCollective::build_step(const CollectiveStep& step,
   work.copy_count = static_cast<std::uint32_t>(copies.size());
 }
 
-void RankCollective::build_send(const SentWords& sent, Link& link, StepWork& work) {
+void RankCollective::build_send(const SentWords& sent, StepWork& work) {
   std::uint64_t begin = sent.words.front().begin;
   const std::uint64_t words = count_words(sent.words);
   if (!sent_in_place(sent)) {
@@ -119,8 +120,8 @@ void RankCollective::build_send(const SentWords& sent, Link& link, StepWork& wor
   hop.wr.sg_list = &sge;
   hop.wr.num_sge = 1;
   hop.wr.opcode = IBV_WR_SEND_WITH_IMM;
-  hop.wr.imm_data = htonl(label(rank_, sent.to));
-  hop.link = &link;
+  hop.wr.imm_data = htonl(label(plan_.rank, sent.to));
+  hop.link = rank_queues_.link_to(sent.to);
   work.hop = &hop;
 }
 
@@ -168,7 +169,7 @@ void RankCollective::build_queues(Rank ranks) {
 void RankCollective::fill() {
   std::memset(memory_.host(), kNoResult, schedule_.memory_words * kWordBytes);
   for (std::uint64_t at = 0; at < schedule_.input.count; ++at)
-    *word(schedule_.input.begin + at) = input_word(pattern_, rank_, at);
+    *word(schedule_.input.begin + at) = input_word(pattern_, plan_.rank, at);
 }
 
 std::uint64_t RankCollective::wrong_bytes() const {
@@ -178,17 +179,6 @@ std::uint64_t RankCollective::wrong_bytes() const {
   std::uint64_t wrong = 0;
   for (std::uint64_t at = 0; at < result_bytes(); ++at) wrong += result[at] != expected[at];
   return wrong;
-}
-
-void RankCollective::time_next(std::uint64_t count) {
-  samples_.assign(count, 0);
-  work_.samples = samples_.data();
-}
-
-std::vector<std::uint64_t> RankCollective::take_samples() {
-  samples_.resize(static_cast<std::size_t>(work_.samples - samples_.data()));
-  work_.samples = nullptr;
-  return std::move(samples_);
 }
 
 }  // namespace rdmameter

@@ -3,14 +3,13 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <vector>
 
 #include "core/engine/endpoint.h"
 #include "core/verbs/memory/memory.h"
 #include "topologies/ranks/loop/collective_loop.h"
 #include "topologies/ranks/loop/payload.h"
-#include "topologies/ranks/rank_plan.h"
+#include "topologies/ranks/rank_queues.h"
 
 namespace rdmameter {
 
@@ -21,13 +20,12 @@ inline std::uint32_t input_word(const MessagePattern& pattern, Rank rank, std::u
 
 class RankCollective {
  public:
-  /// @param plan     borrowed
-  /// @param link_to  the link over which messages to that rank begin
+  /// @param queues  borrowed: their links are there
   /// @throws VerbsError, Unsupported
-  RankCollective(OpenDevice& device, const RankPlan& plan, ibv_pd& pd,
-                 const MessagePattern& pattern, const std::function<Link*(Rank to)>& link_to);
+  RankCollective(OpenDevice& device, ibv_pd& pd, RankQueues& queues, const MessagePattern& pattern);
   RankCollective(RankCollective&&) = delete;  // posted WRs point into it
 
+  /// Where its times go is for who runs it to say.
   CollectiveWork& work() { return work_; }
 
   /// Puts the rank's input into its memory, and what cannot be a result everywhere else.
@@ -37,23 +35,18 @@ class RankCollective {
   std::uint64_t wrong_bytes() const;
   std::uint64_t result_bytes() const { return expected_.size() * kWordBytes; }
 
-  /// Where the times of so many collectives will be, from now on.
-  void time_next(std::uint64_t count);
-  /// The times of the collectives since the last call.
-  std::vector<std::uint64_t> take_samples();
-
  private:
   std::uint32_t* word(std::uint64_t at) const;
-  void build_step(const CollectiveStep& step, const std::function<Link*(Rank to)>& link_to,
-                  std::size_t number);
-  void build_send(const SentWords& sent, Link& link, StepWork& work);
+  void build_step(const CollectiveStep& step, std::size_t number);
+  void build_send(const SentWords& sent, StepWork& work);
   void build_arrival(const ReceivedWords& received, StepWork& work);
   std::uint32_t sends_before(const ReceivedWords& received, std::size_t number) const;
   void build_queues(Rank ranks);
 
+  RankQueues& rank_queues_;
+  const RankPlan& plan_;
   const RankSchedule& schedule_;
   const MessagePattern pattern_;
-  const Rank rank_;
   MessageMemory memory_;
   Mr mr_;
   std::uint64_t packed_words_ = 0;  ///< behind the schedule's memory: what is sent of many ranges
@@ -71,7 +64,6 @@ class RankCollective {
   std::vector<std::vector<Arrival*>> arrivals_of_;  ///< by source
   std::vector<ArrivalQueue> queues_;
   std::vector<std::uint32_t> sources_;
-  std::vector<std::uint64_t> samples_;
   CollectiveWork work_;
 };
 

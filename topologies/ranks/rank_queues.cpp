@@ -11,7 +11,6 @@
 #include "core/engine/layout/layout.h"
 #include "core/verbs/check.h"
 #include "topologies/ranks/loop/deliver.h"
-#include "topologies/ranks/rank_collective.h"
 
 namespace rdmameter {
 namespace {
@@ -39,6 +38,19 @@ MessagePattern pattern_of(const TopologyPlan& plan, std::uint64_t seed, ReceiveM
 /// Rounded up; at least 1.
 std::uint32_t half_of(std::uint64_t room) {
   return static_cast<std::uint32_t>(std::max<std::uint64_t>((room + 1) / 2, 1));
+}
+
+/// Of words (credits, a barrier's epoch) into another rank's memory.
+ibv_send_wr word_write(ibv_sge& words, std::uint64_t address, std::uint32_t rkey,
+                       unsigned inline_flag) {
+  ibv_send_wr wr{};
+  wr.sg_list = &words;
+  wr.num_sge = 1;
+  wr.opcode = IBV_WR_RDMA_WRITE;
+  wr.send_flags = IBV_SEND_SIGNALED | inline_flag;
+  wr.wr.rdma.remote_addr = address;
+  wr.wr.rdma.rkey = rkey;
+  return wr;
 }
 
 }  // namespace
@@ -109,10 +121,6 @@ std::size_t RankQueues::labels_at() const {
 
 std::size_t RankQueues::memory_size() const {
   return labels_at() + (receive_mode_ == ReceiveMode::labelled ? own_hops() * kLabelBytes : 0);
-}
-
-RankAreas RankQueues::areas(std::uint64_t links) const {
-  return rank_areas(links, classes_, plan_.message_bytes, receive_mode_ == ReceiveMode::datagram);
 }
 
 NamedCounts RankQueues::connection_bytes() const {
@@ -375,19 +383,9 @@ void RankQueues::index_links() {
   state_.link_of_qpn = link_of_qpn_.data();
 }
 
-void RankQueues::take_part_in(RankCollective& collective) {
-  collective_ = &collective;
-  state_.deliver = take_part;
-  state_.collective = &collective.work();
-}
-
 void RankQueues::begin_round_trip_to(Rank first) {
   set_label(*state_.first, label(rank_, first));
   state_.first->link = routes_[first].edges[0]->take();
-}
-
-void RankQueues::reply_to(const std::vector<std::uint32_t>& by_source) {
-  state_.reply_to = by_source.data();
 }
 
 void RankQueues::deliver_round_trips(bool begun_here) {
@@ -412,14 +410,10 @@ void RankQueues::connect_link(std::uint64_t number, std::uint64_t peer_address,
       .addr = words_.address + areas().freed + number * classes_ * sizeof(std::uint32_t),
       .length = classes_ * static_cast<std::uint32_t>(sizeof(std::uint32_t)),
       .lkey = words_.lkey};
-  link.credit = {};
+  link.credit =
+      word_write(credit_sges_[number], peer_address + theirs * classes_ * sizeof(std::uint32_t),
+                 peer_rkey, inline_flag);
   link.credit.wr_id = reinterpret_cast<std::uint64_t>(&link);
-  link.credit.sg_list = &credit_sges_[number];
-  link.credit.num_sge = 1;
-  link.credit.opcode = IBV_WR_RDMA_WRITE;
-  link.credit.send_flags = IBV_SEND_SIGNALED | inline_flag;
-  link.credit.wr.rdma.remote_addr = peer_address + theirs * classes_ * sizeof(std::uint32_t);
-  link.credit.wr.rdma.rkey = peer_rkey;
   if (receive_mode_ == ReceiveMode::none) connect_memory(link, peer_address, peer_rkey, theirs);
 }
 
@@ -432,6 +426,25 @@ void RankQueues::connect_memory(Link& link, std::uint64_t peer_address, std::uin
   link.remote_address = case_.rank_opcode == RankOpcode::read
                             ? begin
                             : begin + at.buffers + theirs * case_.queues.depth * at.stride;
+}
+
+void RankQueues::build_barrier(
+    const std::function<std::pair<std::uint64_t, std::uint32_t>(Rank)>& heard_at,
+    unsigned inline_flag) {
+  epoch_sge_ = {
+      .addr = barrier_words_.address, .length = kBarrierWord, .lkey = barrier_words_.lkey};
+  const auto* heard = reinterpret_cast<const std::uint64_t*>(barrier_words_.host + kBarrierHeardAt);
+  for (const auto& [ahead, behind, word] : barrier_meetings_) {
+    const auto [address, rkey] = heard_at(ahead);
+    barrier_steps_.push_back(
+        {.qp = barrier_qps_[place_of(barrier_partners_, ahead)],
+         .wr = word_write(epoch_sge_, address + word * kBarrierWord, rkey, inline_flag),
+         .received = heard++});
+  }
+  barrier_.steps = barrier_steps_.data();
+  barrier_.count = static_cast<std::uint32_t>(barrier_steps_.size());
+  barrier_.epoch = reinterpret_cast<std::uint64_t*>(barrier_words_.host);
+  state_.barrier = &barrier_;
 }
 
 /// @return  is a whole message of that rank there?
@@ -465,17 +478,10 @@ void RankQueues::check_places(std::span<const Rank> senders) {
           fmt::format("--verify: nothing of what rank {} wrote is here", sender));
 }
 
-std::uint64_t RankQueues::sent() const {
-  std::uint64_t count = 0;
-  for (const CreditWindow& credit_window : credit_windows_) count += credit_window.sent;
-  return count;
-}
-
-/// A message that begins here is of the first class, one that is passed on of a later one.
-std::uint64_t RankQueues::passed_on() const {
+std::uint64_t RankQueues::sent(std::uint32_t least_class) const {
   std::uint64_t count = 0;
   for (std::size_t i = 0; i < credit_windows_.size(); ++i)
-    if (i % classes_ != 0) count += credit_windows_[i].sent;
+    if (i % classes_ >= least_class) count += credit_windows_[i].sent;
   return count;
 }
 

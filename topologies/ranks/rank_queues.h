@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A rank's queues for one case: how long they are and where what lies in its memory, links and
-// their credit windows, buffers with a receive posted for each, hops, rounds. All of it is made
-// before the clock starts, and grows with the rank's degree.
+// their credit windows, buffers with a receive posted for each, hops, rounds; and its barrier's
+// steps, over QPs that carry nothing else. All of it is made before the clock starts, and grows
+// with the rank's degree.
 //
 // Memory, CQs and QPs belong to a device (device_queues.h) or to the simulator's fabric: a class that
 // derives from RankQueues creates them and then calls build().
@@ -10,15 +11,18 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/result/row.h"
 #include "topologies/ranks/loop/payload.h"
 #include "topologies/ranks/loop/rank_state.h"
 #include "topologies/ranks/rank_plan.h"
+#include "topologies/schedule/barrier_meetings.h"
 #include "topologies/traffic/connection_memory.h"
 
 namespace rdmameter {
@@ -42,6 +46,9 @@ class RankQueues {
     return receive_mode_ == ReceiveMode::datagram ? 1 : link_count_;
   }
 
+  /// The ranks that its barrier has to do with, each once, ascending.
+  const std::vector<Rank>& barrier_partners() const { return barrier_partners_; }
+
   /// Computed from what was asked for, by kind: what the connections take whatever the traffic
   /// ("buffers", "qps", "cqs", "mrs"), and what comes on top for messages that are relayed
   /// ("buffers", "queues"); empty: none are.
@@ -60,7 +67,7 @@ class RankQueues {
   /// Where this rank's round trips go first, from now on.
   void begin_round_trip_to(Rank first);
   /// Sets, by source, the next stop of a round trip that has come here. Borrowed.
-  void reply_to(const std::vector<std::uint32_t>& by_source);
+  void reply_to(const std::vector<std::uint32_t>& by_source) { state_.reply_to = by_source.data(); }
   /// How messages for this rank are delivered from now on: where a round trip begins, or at any
   /// other stop.
   void deliver_round_trips(bool begun_here);
@@ -71,14 +78,15 @@ class RankQueues {
   /// @throws MeasurementError  nothing of one of them is there
   void check_places(std::span<const Rank> senders);
 
-  /// Messages posted so far; of them, those that this rank has passed on.
-  std::uint64_t sent() const;
-  std::uint64_t passed_on() const;
+  /// Messages posted so far; of them, those that this rank has passed on: a message that begins
+  /// here is of the first class, one that is passed on of a later one.
+  std::uint64_t sent(std::uint32_t least_class = 0) const;
+  std::uint64_t passed_on() const { return sent(1); }
   /// "QP 0x12 towards rank 3 on rxe0/1"
   std::string qp_text(std::uint32_t qp_num) const;
 
  protected:
-  /// Registered memory of memory_size(): a message, words of 0, buffers.
+  /// Registered memory.
   struct Memory {
     std::byte* host = nullptr;  ///< null: the CPU does not reach it
     std::uint64_t address = 0;  ///< as verbs know it
@@ -91,13 +99,16 @@ class RankQueues {
     std::uint64_t completions() const { return sends + receives; }
   };
 
+  /// Of a message, words of 0, buffers.
   std::size_t memory_size() const;
   std::uint64_t cq_count() const;
   Entries entries_of(std::uint64_t link, std::uint32_t classes) const;
   Entries entries(std::uint32_t classes) const;
   std::uint64_t receives() const { return entries(classes_).receives; }
   /// @param links  of a rank, this one or a peer
-  RankAreas areas(std::uint64_t links) const;
+  RankAreas areas(std::uint64_t links) const {
+    return rank_areas(links, classes_, plan_.message_bytes, receive_mode_ == ReceiveMode::datagram);
+  }
   RankAreas areas() const { return areas(link_count_); }
 
   /// Builds links, buffers, hops and the state of the loops on the members from `qps_` to `where_`,
@@ -109,8 +120,24 @@ class RankQueues {
   /// @param inline_flag   of credits
   void connect_link(std::uint64_t number, std::uint64_t peer_address, std::uint32_t peer_rkey,
                     unsigned inline_flag);
-  /// Messages are taken as this one's from now on. Borrowed.
-  void take_part_in(RankCollective& collective);
+
+  static constexpr std::size_t kBarrierWord = sizeof(std::uint64_t);
+  /// In the barrier's memory the epoch's own word stands first, apart from those that others write.
+  static constexpr std::size_t kBarrierHeardAt = 64;
+  /// Chooses whom it meets; the rest of the barrier comes after it.
+  /// @throws MeasurementError  as barrier_meetings()
+  void plan_barrier(const RankPairs& avoided) {
+    barrier_meetings_ = barrier_meetings(rank_, plan_.graph.ranks(), avoided);
+    barrier_partners_ = rdmameter::barrier_partners(barrier_meetings_);
+  }
+  std::size_t barrier_memory_size() const {
+    return kBarrierHeardAt + (barrier_meetings_.size() + 1) * kBarrierWord;
+  }
+  /// Builds the barrier on its QPs, words and CQ, which the derived class has set.
+  /// @param heard_at  address and rkey of what a partner hears, in its memory
+  void build_barrier(
+      const std::function<std::pair<std::uint64_t, std::uint32_t>(Rank partner)>& heard_at,
+      unsigned inline_flag);
 
   const RankPlan& mine_;
   const TopologyPlan& plan_;
@@ -130,6 +157,13 @@ class RankQueues {
   Memory messages_;  ///< where the message and the buffers are
   Memory words_;     ///< where the words are: the same, or host memory that is laid out alike
   std::string where_;
+  std::vector<ibv_qp*> barrier_qps_;  ///< by partner
+  Memory barrier_words_;
+  Barrier barrier_;
+  RankCollective* collective_ = nullptr;
+
+  std::vector<BarrierMeeting> barrier_meetings_;
+  std::vector<Rank> barrier_partners_;
 
  private:
   std::uint64_t room(const std::vector<std::uint64_t>& rooms, std::uint64_t link,
@@ -174,7 +208,8 @@ class RankQueues {
   std::vector<RoundWork> rounds_;
   std::vector<Hop*> window_;
   std::vector<ibv_sge> window_sges_;  ///< of reads: each brings its message to a place of its own
-  RankCollective* collective_ = nullptr;
+  std::vector<BarrierStep> barrier_steps_;
+  ibv_sge epoch_sge_{};
   RankState state_;
 };
 

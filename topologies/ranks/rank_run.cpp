@@ -159,14 +159,6 @@ void RankRun::measure_barrier() {
   result_.samples.barrier = snapshot(*samples_);
 }
 
-/// Late messages come back to their sender before it answers others again.
-void RankRun::pass_round_trip_barriers() {
-  pass_barrier();
-  if (loss_ns_ == 0) return;
-  queues_.deliver_round_trips(false);
-  pass_barrier();
-}
-
 /// One round trip at a time. Ranks at the barrier answer and relay meanwhile; the initiator arrives
 /// there when it is done.
 void RankRun::measure_round_trips() {
@@ -176,7 +168,8 @@ void RankRun::measure_round_trips() {
   if (!mine_.pair_turns.empty()) return measure_pairs();
   for (const std::vector<Rank>& stops : plan_.round_trips) {
     if (stops.front() == rank_) measure_round_trip(stops, stop_);
-    pass_round_trip_barriers();
+    pass_barrier();
+    deliver_late_round_trips();
   }
 }
 
@@ -304,6 +297,7 @@ void RankRun::add_pair_stream(Rank partner, bool sends, std::uint64_t before) {
         static_cast<double>(state_.elapsed_ns) / static_cast<double>(arrived);
 }
 
+/// Late messages come back to their sender before it answers others again.
 void RankRun::deliver_late_round_trips() {
   if (loss_ns_ == 0) return;
   queues_.deliver_round_trips(false);
@@ -359,12 +353,6 @@ std::vector<double> RankRun::run_again(const std::vector<RoundTripStops>& trips)
   return medians_ns;
 }
 
-std::uint64_t RankRun::messages_of_exchange() const {
-  std::uint64_t messages = 0;
-  for (const Round& round : mine_.rounds) messages += round.to.size();
-  return messages;
-}
-
 void RankRun::measure_exchanges() {
   pass_barrier();
   loops_.exchange(state_, case_.warmup, loss_ns_, clock_, stop_);
@@ -377,9 +365,12 @@ void RankRun::measure_exchanges() {
   result_.elapsed_ns = state_.elapsed_ns;
   result_.sending_ns = state_.sending_ns;
   result_.samples.exchanges = snapshot(*samples_);
-  result_.sent = case_.iterations * messages_of_exchange();
-  std::uint64_t expected = 0;
-  for (const Round& round : mine_.rounds) expected += round.from.size();
+  std::uint64_t sent = 0, expected = 0;
+  for (const Round& round : mine_.rounds) {
+    sent += round.to.size();
+    expected += round.from.size();
+  }
+  result_.sent = case_.iterations * sent;
   result_.arrived = case_.iterations * expected - state_.lost;
   pass_barrier();
   const std::uint64_t all = (case_.warmup + case_.iterations) * expected;
@@ -434,20 +425,21 @@ void RankRun::run_collectives(std::uint64_t count, bool checked) {
 }
 
 void RankRun::measure_collectives() {
-  RankCollective& collective = *queues_.collective();
+  const std::uint64_t before = 1 + case_.warmup;
+  std::vector<std::uint64_t> times_ns(std::max(before, case_.iterations));
+  state_.collective->samples = times_ns.data();
   // The first one's result is compared whatever was asked for: a time of anything else is none.
-  collective.time_next(1 + case_.warmup);
   run_collectives(1, true);
   run_collectives(case_.warmup, false);
   pass_barrier();
-  collective.time_next(case_.iterations);
+  times_ns.resize(case_.iterations);
+  state_.collective->samples = times_ns.data();
   state_.operations = 0;
   run_collectives(case_.iterations, case_.verify != 0);
-  result_.samples.collective_ns = collective.take_samples();
-  for (const std::uint64_t ns : result_.samples.collective_ns) result_.elapsed_ns += ns;
-  result_.collective_mean_ns =
-      static_cast<double>(result_.elapsed_ns) /
-      static_cast<double>(std::max<std::size_t>(result_.samples.collective_ns.size(), 1));
+  for (const std::uint64_t ns : times_ns) result_.elapsed_ns += ns;
+  result_.collective_mean_ns = static_cast<double>(result_.elapsed_ns) /
+                               static_cast<double>(std::max<std::size_t>(times_ns.size(), 1));
+  result_.samples.collective_ns = std::move(times_ns);
   pass_barrier();
 }
 

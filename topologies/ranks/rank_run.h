@@ -58,12 +58,10 @@ class RankRun {
   void lose_pair(Rank partner, const std::string& reason, bool waited);
   void measure_round_trip(const std::vector<Rank>& stops, const StopFlag& until);
   HistogramData time_round_trip(const std::vector<Rank>& stops, const StopFlag& until);
-  void pass_round_trip_barriers();
   void measure_exchanges();
   void measure_stream();
   void measure_collectives();
   void run_collectives(std::uint64_t count, bool checked);
-  std::uint64_t messages_of_exchange() const;
 
   /// Forgets those before, of a warm-up. Its memory, 256 KiB, is used again.
   void begin_samples() { std::construct_at(samples_.get()); }

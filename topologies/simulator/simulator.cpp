@@ -13,7 +13,6 @@
 
 #include "core/base/error.h"
 #include "core/base/error_text.h"
-#include "topologies/ranks/barrier_qps.h"
 #include "topologies/ranks/loop/loop_table_instance.h"
 #include "topologies/ranks/rank_queues.h"
 #include "topologies/ranks/rank_run.h"
@@ -53,58 +52,12 @@ class SparseMemory {
   void* const begin_;
 };
 
-/// The words of a rank's barrier, and its steps.
-class SimBarrier {
- public:
-  SimBarrier(SimFabric& fabric, Rank rank, Rank ranks)
-      : meetings_(barrier_meetings(rank, ranks, {})),
-        partners_(barrier_partners(meetings_)),
-        received_(meetings_.size()) {
-    barrier_.cq = fabric.make_cq();
-    for (std::size_t i = 0; i < partners_.size(); ++i)
-      qps_.push_back(fabric.make_qp(rank, barrier_.cq));
-    barrier_.epoch = &epoch_;
-    sge_ = {.addr = reinterpret_cast<std::uint64_t>(&epoch_), .length = sizeof epoch_, .lkey = 0};
-  }
-  SimBarrier(SimBarrier&&) = delete;
-
-  Barrier& barrier() { return barrier_; }
-  std::size_t qp_count() const { return qps_.size(); }
-
-  /// @param other  by rank
-  void connect(Rank rank, const std::function<SimBarrier&(Rank)>& other) {
-    for (const Rank partner : partners_)
-      SimFabric::connect(qp_to(partner), other(partner).qp_to(rank));
-    for (const auto& [ahead, behind, word] : meetings_)
-      steps_.push_back(barrier_step(qp_to(ahead), sge_, &received_[steps_.size()],
-                                    reinterpret_cast<std::uint64_t>(&other(ahead).received_[word]),
-                                    0, 0));
-    barrier_.steps = steps_.data();
-    barrier_.count = static_cast<std::uint32_t>(steps_.size());
-  }
-
- private:
-  ibv_qp* qp_to(Rank partner) const { return qps_[place_of(partners_, partner)]; }
-
-  const std::vector<BarrierMeeting> meetings_;
-  const std::vector<Rank> partners_;
-  std::vector<ibv_qp*> qps_;
-  std::vector<std::uint64_t> received_;
-  std::uint64_t epoch_ = 0;
-  ibv_sge sge_{};
-  std::vector<BarrierStep> steps_;
-  Barrier barrier_;
-};
-
 /// A rank whose queues are on the fabric.
 class SimRank : public RankQueues {
  public:
   /// @param plan  borrowed
   SimRank(SimFabric& fabric, const RankPlan& plan, const StopFlag& stop)
-      : RankQueues(plan, kPayloadSeed, kAnyDepth),
-        memory_(memory_size()),
-        barrier_(fabric, rank_, plan_.graph.ranks()),
-        stop_(stop) {
+      : RankQueues(plan, kPayloadSeed, kAnyDepth), memory_(memory_size()), stop_(stop) {
     messages_ = words_ = {.host = memory_.begin(), .address = address()};
     where_ = "a simulated device";
     for (std::uint64_t i = 0; i < cq_count(); ++i) cqs_.push_back(fabric.make_cq());
@@ -112,7 +65,13 @@ class SimRank : public RankQueues {
       qps_.push_back(fabric.make_qp(rank_, cqs_[cqs_.size() == 1 ? 0 : i]));
     fill_message(reinterpret_cast<std::uint8_t*>(memory_.begin()), pattern_, rank_);
     build();
-    state().barrier = &barrier_.barrier();
+    plan_barrier({});
+    barrier_memory_.resize(barrier_memory_size());
+    barrier_words_ = {.host = barrier_memory_.data(),
+                      .address = reinterpret_cast<std::uint64_t>(barrier_memory_.data())};
+    barrier_.cq = fabric.make_cq();
+    for (std::size_t i = 0; i < barrier_partners_.size(); ++i)
+      barrier_qps_.push_back(fabric.make_qp(rank_, barrier_.cq));
   }
 
   /// Of each edge the rank with the lower number connects both ends' QPs.
@@ -125,7 +84,16 @@ class SimRank : public RankQueues {
       const std::uint64_t theirs = place_of(peer.neighbours_, rank_) * per_edge + i % per_edge;
       if (rank_ < link.peer) SimFabric::connect(link.qp, peer.qps_[theirs]);
     }
-    barrier_.connect(rank_, [&](Rank rank) -> SimBarrier& { return other(rank).barrier_; });
+    for (std::size_t i = 0; i < barrier_partners_.size(); ++i) {
+      const SimRank& peer = other(barrier_partners_[i]);
+      SimFabric::connect(barrier_qps_[i],
+                         peer.barrier_qps_[place_of(peer.barrier_partners_, rank_)]);
+    }
+    build_barrier(
+        [&](Rank rank) {
+          return std::pair(other(rank).barrier_words_.address + kBarrierHeardAt, 0U);
+        },
+        0);
   }
 
   /// In its fiber. What fails stands in the result.
@@ -139,7 +107,7 @@ class SimRank : public RankQueues {
     }
     result_.cpu_ns = 0;
     result_.qps = qp_count();
-    result_.barrier_qps = barrier_.qp_count();
+    result_.barrier_qps = barrier_qps_.size();
     result_.connection_bytes = connection_bytes();
     result_.relay_bytes = relay_bytes();
   }
@@ -150,7 +118,7 @@ class SimRank : public RankQueues {
   std::uint64_t address() const { return reinterpret_cast<std::uint64_t>(memory_.begin()); }
 
   const SparseMemory memory_;
-  SimBarrier barrier_;
+  std::vector<std::byte> barrier_memory_;
   const ClockChoice clock_;
   const StopFlag& stop_;
   RankResult result_;
