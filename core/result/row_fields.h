@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The keys of a row, struct by struct. A new one is a line here; docs/results.md and
-// reports/result.schema.json describe it.
+// reports/result.schema.json describe it. row_json.cpp has the functions complete().
 #pragma once
+
+#include <limits>
 
 #include "core/result/field_list.h"
 #include "core/result/row.h"
@@ -188,19 +190,28 @@ void list_fields(auto& fields, Is<PerQpData::Spread> auto& spread) {
   fields("max", spread.max);
 }
 
+/// Calls act(key, list, max) for each list that has an element for each QP that is listed: with its
+/// key in a row, and the largest number in it.
+void for_each_qp_list(auto& data, const auto& act) {
+  constexpr auto kAny = std::numeric_limits<std::uint64_t>::max();
+  act("flow_labels", data.flow_labels, (1U << 20) - 1);
+  act("udp_source_ports", data.udp_source_ports, 65535);
+  act("messages_per_s", data.messages_per_s, kAny);
+  act("mean_ns", data.mean_ns, kAny);
+  act("p50_ns", data.p50_ns, kAny);
+  act("p99_ns", data.p99_ns, kAny);
+  act("max_ns", data.max_ns, kAny);
+}
+
 inline constexpr std::uint64_t kMaxRowQps = 1ULL << 24;
 
 void list_fields(auto& fields, Is<PerQpData> auto& data) {
   constexpr std::size_t kListed = kMaxListedQps;
   fields("qps", data.qps, {.min = 1, .max = kMaxRowQps});
   fields("numbers", data.numbers, {.max = data.qps - 1, .max_size = kListed});
-  fields("flow_labels", data.flow_labels, {.max = (1U << 20) - 1, .max_size = kListed});
-  fields("udp_source_ports", data.udp_source_ports, {.max = 65535, .max_size = kListed});
-  fields("messages_per_s", data.messages_per_s, {.max_size = kListed, .short_form = true});
-  fields("mean_ns", data.mean_ns, {.max_size = kListed, .short_form = true});
-  fields("p50_ns", data.p50_ns, {.max_size = kListed, .short_form = true});
-  fields("p99_ns", data.p99_ns, {.max_size = kListed, .short_form = true});
-  fields("max_ns", data.max_ns, {.max_size = kListed, .short_form = true});
+  for_each_qp_list(data, [&](const char* key, auto& list, std::uint64_t max) {
+    fields(key, list, {.max = max, .max_size = kListed, .short_form = true});
+  });
   fields("spread", data.spread, {.max_size = 8});
   fields("jain", data.jain, {.max = 1});
   fields("slowest", data.slowest, {.max = data.qps - 1});

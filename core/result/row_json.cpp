@@ -188,11 +188,10 @@ void complete(PerQpData& data, const CheckedJson& json) {
       data.numbers.empty() ? std::min<std::uint64_t>(data.qps, kMaxListedQps) : data.numbers.size();
   if (data.numbers.empty() && data.qps > kMaxListedQps)
     json.fail(fmt::format("lists not all of {} QPs, and `numbers` does not say which", data.qps));
-  for (const char* key : {"flow_labels", "udp_source_ports", "messages_per_s", "mean_ns", "p50_ns",
-                          "p99_ns", "max_ns"})
-    if (const auto values = json.find(key); values && values->array_size() != listed)
-      values->fail(
-          fmt::format("has {} elements, one for each of {} QPs", values->array_size(), listed));
+  for_each_qp_list(data, [&](const char* key, const auto& list, auto) {
+    if (const auto values = json.find(key); values && list.size() != listed)
+      values->fail(fmt::format("has {} elements, one for each of {} QPs", list.size(), listed));
+  });
 }
 
 // What must hold of a topology beyond each of its fields.

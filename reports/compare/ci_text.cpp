@@ -58,8 +58,20 @@ class MarkdownPage {
     else
       text_ += line;
   }
+  /// Its head and its lines.
   void add(const Table& table) {
-    for (const std::string& line : markdown_lines(table)) add(line);
+    std::string head = "|", rule = "|";
+    for (const Table::Column& column : table.columns) {
+      head += fmt::format(" {} |", markdown_text(column.head));
+      rule += column.is_text ? " --- |" : " --: |";
+    }
+    add(head + "\n" + rule + "\n");
+    for (std::size_t i = 0; i < table.lines(); ++i) {
+      std::string line = "|";
+      for (const Table::Column& column : table.columns)
+        line += fmt::format(" {} |", markdown_text(column.cells[i].text));
+      add(line + "\n");
+    }
   }
   std::string take() {
     if (left_out_ > 0)

@@ -10,8 +10,10 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "reports/stats/sample.h"
 #include "reports/summary/metric.h"
 #include "reports/summary/summary.h"
 #include "reports/text/table.h"
@@ -24,7 +26,7 @@ using FigureCases = std::vector<const CaseSummary*>;
 struct FigureLine {
   const CaseSummary* summary;
   const FigureCases* cases;  ///< those of its result that it stands among, itself one of them
-  std::size_t part = 0;      ///< of the case: a part of its mix...
+  std::size_t part = 0;      ///< of the case, where its kind has parts: an entry of its mix...
 };
 using FigureLines = std::vector<FigureLine>;
 
@@ -53,10 +55,26 @@ FigureColumn count_column(const char* head,
 FigureColumn sum_column(const char* head,
                         std::function<std::optional<std::uint64_t>(const Row&)> number,
                         bool unless_zero = false);
+/// Of a kind with parts: the median of a part's number over those repetitions that have it.
+/// @param list  the parts of a row: a member of Row, or a function
+/// @param of    the number of one of them, or nothing: likewise
+FigureColumn part_column(Table::Column column, int decimals, auto list, auto of,
+                         std::string_view missing = {}) {
+  FigureColumn made = text_column(std::move(column), [=](FigureLine line) {
+    std::vector<double> values;
+    for (const Row* row : line.summary->repetitions)
+      if (const auto& parts = std::invoke(list, *row); line.part < parts.size())
+        if (const std::optional<double> value = std::invoke(of, parts[line.part]))
+          values.push_back(*value);
+    return known_text(known_median(values), decimals);
+  });
+  made.missing = missing;
+  return made;
+}
 
-/// A column of both forms of CSV; of a kind with parts, of the tidy one alone.
+/// A column of both forms of CSV; of a kind with parts, of the tidy one alone, for each part.
 struct FigureCsv {
-  std::string head, pointer;  ///< into the row's JSON; {} stands for the part
+  std::string head, pointer;  ///< into the row's JSON; in both, {} stands for the part's number
 };
 std::vector<FigureCsv> csv_of_keys(std::string_view prefix, std::string_view object,
                                    std::initializer_list<std::string_view> keys,
@@ -71,7 +89,7 @@ struct Figures {
   bool on_page = true;          ///< else a page does not have them as a table
   /// Has every repetition of the case such figures?
   bool (*has)(const CaseSummary& summary);
-  /// How many lines a case has, by its first row; null: one.
+  /// How many parts a row has. A case has a line for each part of its first row; null: one line.
   std::size_t (*parts)(const Row& row) = nullptr;
   bool by_axes = false;  ///< lines are named by the axes that vary, and have a legend; else by case
   std::string_view told_axis = {};  ///< that a column tells: names of cases go without it
@@ -82,8 +100,8 @@ struct Figures {
   /// The text beneath the table at a terminal; null: none. @param group  with those cases alone
   std::string (*beneath)(const Group& group, const TextStyle& style) = nullptr;
   std::vector<FigureCsv> csv = {};
-  /// So many of them, from the first, keep the place that they had when others came; the rest, as of
-  /// newer kinds, is behind all others.
+  /// So many of them, from the first, are where scripts that read CSV by place know them, before the
+  /// columns of collectives. What came later is behind all columns. Not looked at with parts.
   std::size_t csv_early = 0;
 };
 

@@ -8,30 +8,21 @@
 #include "core/instrument/histogram_data.h"
 #include "core/result/row_json.h"
 #include "reports/figures/figures.h"
-#include "reports/stats/sample.h"
 #include "reports/text/text.h"
 
 namespace rdmameter {
 namespace {
 
-/// The median over those repetitions that have the number.
-FigureColumn mix_number(const char* head, const char* unit, int decimals,
-                        std::optional<double> (*of)(const LoadPart&)) {
-  FigureColumn column = text_column({.head = head, .unit = unit}, [=](FigureLine line) {
-    std::vector<double> values;
-    for (const Row* row : line.summary->repetitions)
-      if (line.part < row->load->mix.size())
-        if (const std::optional<double> value = of(row->load->mix[line.part]))
-          values.push_back(*value);
-    return known_text(known_median(values), decimals);
-  });
-  column.missing = kTooFewSamples;
-  return column;
+const std::vector<LoadPart>& mix_of(const Row& row) {
+  return row.load->mix;
 }
 
-std::optional<double> percentile_us(const LatencyData& latency, double percent) {
-  const auto ns = reported_percentile(latency.histogram, percent);
-  return ns ? std::optional(static_cast<double>(*ns) / 1e3) : std::nullopt;
+FigureColumn time_column(const char* head, LatencyData LoadPart::*time, double percent) {
+  const auto us_of = [=](const LoadPart& part) -> std::optional<double> {
+    const auto ns = reported_percentile((part.*time).histogram, percent);
+    return ns ? std::optional(static_cast<double>(*ns) / 1e3) : std::nullopt;
+  };
+  return part_column({head, "µs"}, 3, mix_of, us_of, kTooFewSamples);
 }
 
 bool has_mix(const CaseSummary& summary) {
@@ -61,28 +52,19 @@ std::vector<FigureCsv> mix_csv() {
 }  // namespace
 
 Figures mix_figures() {
-  using Part = const LoadPart&;
-  return {
-      .title = "parts of the mix",
-      .has = has_mix,
-      .parts = [](const Row& row) { return row.load ? row.load->mix.size() : 0; },
-      .columns = always(
-          {text_column({.head = "part", .is_text = true}, mix_part),
-           mix_number("offered", "/s", 0,
-                      [](Part part) { return std::optional(part.offered_per_s); }),
-           mix_number("reached", "/s", 0,
-                      [](Part part) { return std::optional(part.reached_per_s); }),
-           mix_number("payload", "Gb/s", 3,
-                      [](Part part) { return std::optional(load_part_gbps(part)); }),
-           mix_number("p50", "µs", 3, [](Part part) { return percentile_us(part.response, 50); }),
-           mix_number("p99", "µs", 3, [](Part part) { return percentile_us(part.response, 99); }),
-           mix_number("service p50", "µs", 3,
-                      [](Part part) { return percentile_us(part.service, 50); }),
-           mix_number("service p99", "µs", 3,
-                      [](Part part) { return percentile_us(part.service, 99); }),
-           mix_number("late p99", "µs", 3,
-                      [](Part part) { return percentile_us(part.lateness, 99); })}),
-      .csv = mix_csv()};
+  return {.title = "parts of the mix",
+          .has = has_mix,
+          .parts = [](const Row& row) { return row.load ? row.load->mix.size() : 0; },
+          .columns = always({text_column({.head = "part", .is_text = true}, mix_part),
+                             part_column({"offered", "/s"}, 0, mix_of, &LoadPart::offered_per_s),
+                             part_column({"reached", "/s"}, 0, mix_of, &LoadPart::reached_per_s),
+                             part_column({"payload", "Gb/s"}, 3, mix_of, load_part_gbps),
+                             time_column("p50", &LoadPart::response, 50),
+                             time_column("p99", &LoadPart::response, 99),
+                             time_column("service p50", &LoadPart::service, 50),
+                             time_column("service p99", &LoadPart::service, 99),
+                             time_column("late p99", &LoadPart::lateness, 99)}),
+          .csv = mix_csv()};
 }
 
 }  // namespace rdmameter

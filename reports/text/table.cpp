@@ -195,22 +195,6 @@ std::string titled(const Table& table, const TextStyle& style, std::string_view 
   return "\n" + bold(fmt::format("{}{}", indent, table.title), style) + "\n" + render(table, style);
 }
 
-std::vector<std::string> markdown_lines(const Table& table) {
-  std::string head = "|", rule = "|";
-  for (const Table::Column& column : table.columns) {
-    head += fmt::format(" {} |", markdown_text(column.head));
-    rule += column.is_text ? " --- |" : " --: |";
-  }
-  std::vector<std::string> lines = {head + "\n" + rule + "\n"};
-  for (std::size_t i = 0; i < table.lines(); ++i) {
-    std::string line = "|";
-    for (const Table::Column& column : table.columns)
-      line += fmt::format(" {} |", markdown_text(column.cells[i].text));
-    lines.push_back(line + "\n");
-  }
-  return lines;
-}
-
 bool any_noted(const Table& table) {
   return std::ranges::any_of(table.columns, [](const Table::Column& column) {
     return std::ranges::any_of(column.cells,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A table, described once, for a terminal, a page (reports/html/html_table.h) and Markdown.
+// A table, described once, for a terminal and a page (reports/html/html_table.h).
 #pragma once
 
 #include <cassert>
@@ -82,9 +82,6 @@ std::string render(const Table& table, const TextStyle& style);
 
 /// The table beneath its title and an empty line. Empty: it has no line.
 std::string titled(const Table& table, const TextStyle& style, std::string_view indent = "  ");
-
-/// The head, then a text for each line, all ending in '\n'.
-std::vector<std::string> markdown_lines(const Table& table);
 
 /// Has any cell a note?
 bool any_noted(const Table& table);

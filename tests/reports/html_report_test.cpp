@@ -66,7 +66,7 @@ TEST(FragmentText, LeavesWhatNamesAreMadeOf) {
   EXPECT_EQ(fragment_text("a b&c\"#µ"), "a%20b%26c%22%23%C2%B5");
 }
 
-TEST(Table, IsOneForATerminalAPageAndMarkdown) {
+TEST(Table, IsOneForATerminalAndAPage) {
   Table table{.columns = {{.head = "graph", .is_text = true}, {"latency", "µs", "mean"}},
               .key_columns = 1};
   table.add_line({"ring", {"2.0", "more than measured"}});
@@ -76,8 +76,6 @@ TEST(Table, IsOneForATerminalAPageAndMarkdown) {
             "         mean [µs]\n"
             "  ring       2.0 *\n"
             "  a|b            –\n");
-  EXPECT_THAT(markdown_lines(table), ElementsAre("| graph | latency |\n| --- | --: |\n",
-                                                 "| ring | 2.0 |\n", "| a\\|b | – |\n"));
   EXPECT_THAT(html_table(table, ""),
               AllOf(HasSubstr("<th class=text scope=col>graph<th class=number scope=col>latency "
                               "<small>µs mean</small></thead>"),

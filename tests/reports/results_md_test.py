@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """Runs the Python of docs/results.md on real files and compares it with what the program reported.
+The page names every field of a row.
 
 Usage: results_md_test.py WRITE_SAMPLES
 """
@@ -24,6 +25,13 @@ def example():
     return text, code
 
 
+def keys_of(value):
+    if isinstance(value, dict):
+        yield from value
+    for inner in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        yield from keys_of(inner)
+
+
 def main(write_samples):
     text, code = example()
     with tempfile.TemporaryDirectory() as directory:
@@ -33,6 +41,11 @@ def main(write_samples):
             exec(compile(code, "docs/results.md", "exec"), names)
         with open(names["path"], encoding="utf-8") as file:
             rows = [row for row in json.load(file)["benchmarks"] if "latency" in row]
+        with open(os.path.join(directory, "every_field.json"), encoding="utf-8") as file:
+            (every_field,) = json.load(file)["benchmarks"]
+    del every_field["case"]  # docs/running.md describes axes
+    missing = [key for key in keys_of(every_field) if f"`{key}`" not in text]
+    assert not missing, f"docs/results.md lacks {missing}"
     index_of, lowest, merge, percentile = (names[name] for name in
                                            ("index_of", "lowest", "merge", "percentile"))
 

@@ -12,6 +12,7 @@
 #include <sstream>
 
 #include "core/instrument/histogram.h"
+#include "core/result/row_fields.h"
 
 namespace rdmameter {
 namespace {
@@ -30,13 +31,45 @@ Row row_of(const std::string& test, const std::string& transport, std::uint64_t 
   return row;
 }
 
-HistogramData one_sample(std::uint64_t ns) {
-  return {.count = 1,
-          .sum_ns = ns,
+HistogramData samples_of(std::uint64_t ns, std::uint64_t count = 1) {
+  return {.count = count,
+          .sum_ns = count * ns,
           .min_ns = ns,
           .max_ns = ns,
-          .buckets = {{static_cast<std::uint32_t>(histogram_index(ns)), 1}}};
+          .buckets = {{static_cast<std::uint32_t>(histogram_index(ns)), count}}};
 }
+
+/// Gives each field a value that its rule allows: an optional one, an array one element.
+struct FieldFiller {
+  void operator()(const char*, auto& value, const FieldRule& rule = {}) { fill(value, rule); }
+  void bulk(const char*, auto& value, const FieldRule& rule = {}) { fill(value, rule); }
+  void named(const auto&...) {}
+  void constant(const auto&...) {}
+  void derived(const auto&...) {}
+  void beside(const auto&...) {}
+  void when_written(const auto&...) {}
+  void extra(const auto&...) {}
+
+  template <class Value>
+  void fill(Value& value, const FieldRule& rule) {
+    if constexpr (std::same_as<Value, nlohmann::ordered_json>)
+      value = Value::object();
+    else if constexpr (std::same_as<Value, std::string>)
+      value = "name";
+    else if constexpr (std::same_as<Value, HistogramData>)
+      value = samples_of(1000, 1'000'000);
+    else if constexpr (std::is_arithmetic_v<Value>)
+      value = static_cast<Value>(std::clamp<std::uint64_t>(1, rule.min, rule.max));
+    else if constexpr (requires { value.has_value(); })
+      fill(value.emplace(), rule);
+    else if constexpr (IsArray<Value>)
+      fill(value.emplace_back(), rule);
+    else if constexpr (requires { value.first; })
+      fill(value.first, rule), fill(value.second, rule);
+    else
+      list_fields(*this, value);
+  }
+};
 
 }  // namespace
 
@@ -173,10 +206,10 @@ Row blamed_row() {
   row.blame = BlameData{.limit_ns = 20'000,
                         .p50_ns = 9'000,
                         .late = 2,
-                        .local = one_sample(5'000'000),
-                        .undecided = one_sample(30'000),
+                        .local = samples_of(5'000'000),
+                        .undecided = samples_of(30'000),
                         .both = 1,
-                        .local_gaps = {.limit_ns = 200, .histogram = one_sample(4'990'000)},
+                        .local_gaps = {.limit_ns = 200, .histogram = samples_of(4'990'000)},
                         .stalls = {{4'990'000, 123, "2027-01-15T08:00:00.000000019Z"}}};
   return row;
 }
@@ -230,6 +263,15 @@ Row per_qp_row(std::uint64_t repetition, std::uint64_t repetitions) {
       .spread = {{.of = "p50_ns", .min = 3900, .p10 = 3900, .p50 = 4050, .p90 = 8900, .max = 8900}},
       .slowest = 2,
       .slow = {2}};
+  return row;
+}
+
+Row every_field_row() {
+  Row row;
+  FieldFiller().fill(row, {});
+  row.case_object = latency_row("rc", 64, 0, 1).case_object;
+  row.case_object["post_list"] = row.case_object["signal_every"] = 1;
+  row.latency->half_round_trip = true;
   return row;
 }
 

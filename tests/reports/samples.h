@@ -45,6 +45,10 @@ Row per_qp_row(std::uint64_t repetition = 0, std::uint64_t repetitions = 1);
 ResultFile ablation_file();
 Row error_row(std::uint64_t size_bytes);
 
+/// A row with every field of its list, and of the lists in it, and the axes that CSV has columns for.
+/// Its numbers are possible one by one, not together.
+Row every_field_row();
+
 /// A context as a run on two machines writes it.
 nlohmann::ordered_json sample_context();
 

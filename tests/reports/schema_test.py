@@ -349,11 +349,20 @@ def check_files(paths, validator):
     return failed
 
 
+def unknown_fields(path, validator):
+    """Of a result whose values may be any: the fields that the schema does not have."""
+    return [f"{'/'.join(map(str, error.absolute_path))}: {error.message}"
+            for error in validator.iter_errors(load(path)) if error.validator == "additionalProperties"]
+
+
 def check_samples(program, validator):
     with tempfile.TemporaryDirectory() as directory:
         subprocess.run([program, directory], check=True)
+        every_field = os.path.join(directory, "every_field.json")
+        failed = unknown_fields(every_field, validator)
+        print("\n".join(f"FAIL  the schema lacks {fault}" for fault in failed))
         paths = sorted(os.path.join(directory, name) for name in os.listdir(directory))
-        failed = check_files(paths, validator)
+        failed = check_files([path for path in paths if path != every_field], validator) or bool(failed)
         result = load(os.path.join(directory, "base.json"))
         topologies = load(os.path.join(directory, "topology.json"))
     rows = find_rows(result["benchmarks"] + topologies["benchmarks"])

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <map>
+#include <regex>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -28,7 +29,8 @@
 namespace rdmameter {
 namespace {
 
-using ::testing::AllOf, ::testing::ContainsRegex, ::testing::HasSubstr, ::testing::Not;
+using ::testing::AllOf, ::testing::ContainsRegex, ::testing::ElementsAre, ::testing::HasSubstr,
+    ::testing::Not;
 
 std::size_t widest_line(const std::string& text) {
   std::istringstream lines(text);
@@ -498,6 +500,18 @@ std::map<std::string, std::string> cells_of(const std::string& head, const std::
   std::map<std::string, std::string> cells;
   for (std::string name; std::getline(names, name, ',');) std::getline(values, cells[name], ',');
   return cells;
+}
+
+TEST(Csv, OfARowWithEveryFieldNoColumnOfAFieldIsEmpty) {
+  const ResultFile file = sample_file({every_field_row()});
+  for (const std::string& text : {to_csv({file}), to_tidy_csv({file})}) {
+    const auto lines =
+        lines_of(std::regex_replace(text, std::regex("\"[{].*[}]\""), "{}"));  // `case`
+    std::vector<std::string> empty;
+    for (const auto& [head, cell] : cells_of(lines[0], lines[1]))
+      if (cell.empty()) empty.push_back(head);
+    EXPECT_THAT(empty, ElementsAre("bandwidth_line_percent", "message"));
+  }
 }
 
 TEST(TidyCsv, HasALineForEachRowAndAColumnForEachAxisOfAnyCase) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writes sample results for the tests in other languages: DIRECTORY/base.json and new.json (the
 // same, measured once more), every kind of row in each, topology.json, many_ranks.json of a
-// summarised matrix, load.json of open loops, blame.json of --blame, until.json of run --until, and
-// empty.json without a row.
+// summarised matrix, load.json of open loops, blame.json of --blame, until.json of run --until,
+// every_field.json of a row with all fields, and empty.json without a row.
 #include <algorithm>
 #include <cstdio>
 
@@ -63,6 +63,9 @@ int main(int argc, char** argv) {
   ResultWriter until(directory + "/until.json", sample_context());
   until.append(settled_row());
   until.finish();
+  ResultWriter every_field(directory + "/every_field.json", sample_context());
+  every_field.append(every_field_row());
+  every_field.finish();
   const ResultFile ablated = ablation_file();
   ResultWriter ablation(directory + "/ablation.json", ablated.context);
   for (const Row& row : ablated.rows) ablation.append(row);

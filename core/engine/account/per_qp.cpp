@@ -3,8 +3,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <concepts>
 #include <numeric>
 #include <string>
+
+#include "core/result/row_fields.h"
 
 namespace rdmameter {
 namespace {
@@ -154,11 +157,10 @@ PerQpData per_qp_data(std::span<const QpFigures> figures) {
   data.p50_ns = column(figures, &QpFigures::p50_ns);
   data.p99_ns = column(figures, &QpFigures::p99_ns);
   data.max_ns = column(figures, &QpFigures::max_ns);
-  add_spread(data, "messages_per_s", data.messages_per_s);
-  add_spread(data, "mean_ns", data.mean_ns);
-  add_spread(data, "p50_ns", data.p50_ns);
-  add_spread(data, "p99_ns", data.p99_ns);
-  add_spread(data, "max_ns", data.max_ns);
+  for_each_qp_list(data, [&data](const char* key, const auto& list, auto) {
+    if constexpr (std::same_as<decltype(list), const std::vector<double>&>)
+      add_spread(data, key, list);
+  });
   if (!data.messages_per_s.empty()) {
     double sum = 0, squares = 0;
     for (const double rate : data.messages_per_s) {
@@ -181,11 +183,7 @@ PerQpData per_qp_data(std::span<const QpFigures> figures) {
   if (data.qps <= kMaxListedQps) return data;
   order.resize(kMaxListedQps);
   data.numbers = order;
-  keep(data.flow_labels, order);
-  keep(data.udp_source_ports, order);
-  for (auto* values :
-       {&data.messages_per_s, &data.mean_ns, &data.p50_ns, &data.p99_ns, &data.max_ns})
-    keep(*values, order);
+  for_each_qp_list(data, [&order](const char*, auto& list, auto) { keep(list, order); });
   return data;
 }
 
