@@ -7,7 +7,7 @@
 
 #include "core/log/log_limit.h"
 #include "core/server/sandbox.h"
-#include "core/session/session_host.h"
+#include "core/session/responder.h"
 
 namespace rdmameter {
 
