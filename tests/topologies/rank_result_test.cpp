@@ -160,6 +160,22 @@ TEST(RankResult, HistogramsOfRanksAddUpExactly) {
   EXPECT_EQ(outcome.operations, 4u);
 }
 
+TEST(RankResult, TheCaseHasWhatHoldsOfAllRanks) {
+  const TestCase asked = pairs_of_two();
+  std::vector<RankResult> results(2);
+  EXPECT_EQ(as_measured(asked, results).path.mtu_bytes, asked.path.mtu_bytes) << "none has told it";
+  results[0].mtu_bytes = 1024;
+  results[1].mtu_bytes = 4096;
+  results[0].thread_domain = results[0].yielding = true;
+  const TestCase measured = as_measured(asked, results);
+  EXPECT_EQ(measured.path.mtu_bytes, 1024U);
+  EXPECT_EQ(measured.queues.thread_domain, 0U);
+  EXPECT_EQ(measured.registration.relaxed_ordering, 0U);
+  EXPECT_EQ(measured.wait, asked.wait) << "of simulated ranks";
+  results[1].thread_domain = true;
+  EXPECT_EQ(as_measured(asked, results).queues.thread_domain, 1U);
+}
+
 TEST(RankResult, PlacementsAreToldByRank) {
   const TestCase test_case = pairs_of_two();
   std::vector<RankResult> results{result_with(3, samples({10})), result_with(5, samples({20}))};
