@@ -12,32 +12,22 @@
 namespace rdmameter {
 namespace {
 
-/// Calls `visit` with both ranks of each edge on the way.
-class EdgesOnWay {
- public:
-  explicit EdgesOnWay(const Graph& graph) : graph_(graph) {}
-
-  template <class Visit>
-  void visit(Rank from, Rank to, Visit visit) {
-    while (from != to) {
-      const Rank next = step(from, to);
-      visit(std::minmax(from, next));
-      from = next;
+/// Calls `visit` with both ranks of each edge on the way, as relays choose it: each by its own tree.
+/// @param first  Tree::first, by root, of those that were needed before
+template <class Visit>
+void visit_edges(const Graph& graph, std::map<Rank, std::vector<Rank>>& first, Rank from, Rank to,
+                 Visit visit) {
+  while (from != to) {
+    Rank next = to;
+    if (!std::ranges::binary_search(graph.neighbours[from], to)) {
+      const auto [found, is_new] = first.try_emplace(from);
+      if (is_new) found->second = tree_from(graph, from).first;
+      next = found->second[to];
     }
+    visit(std::minmax(from, next));
+    from = next;
   }
-
- private:
-  /// As a relay does it: by its own tree.
-  Rank step(Rank from, Rank to) {
-    if (std::ranges::binary_search(graph_.neighbours[from], to)) return to;
-    auto found = first_.find(from);
-    if (found == first_.end()) found = first_.emplace(from, tree_from(graph_, from).first).first;
-    return found->second[to];
-  }
-
-  const Graph& graph_;
-  std::map<Rank, std::vector<Rank>> first_;  ///< Tree::first, by root
-};
+}
 
 }  // namespace
 
@@ -54,14 +44,14 @@ std::map<Rank, const RefusedEdge*> cut_off_partners(const Graph& graph, Rank ran
     if (!edge.barrier) refused.emplace(std::minmax(edge.rank, edge.peer), &edge);
   std::map<Rank, const RefusedEdge*> cut_off;
   if (refused.empty()) return cut_off;
-  EdgesOnWay ways(graph);
+  std::map<Rank, std::vector<Rank>> first;
   for (Rank partner = 0; partner < graph.ranks(); ++partner) {
     const auto look = [&](const std::pair<Rank, Rank>& edge) {
       if (const auto found = refused.find(edge); found != refused.end())
         cut_off.emplace(partner, found->second);
     };
-    ways.visit(rank, partner, look);
-    ways.visit(partner, rank, look);
+    visit_edges(graph, first, rank, partner, look);
+    visit_edges(graph, first, partner, rank, look);
   }
   return cut_off;
 }

@@ -190,10 +190,6 @@ void RankCase::add_facts() {
   if (const auto node = placement_.device.numa_node)
     result_.device_numa_node = static_cast<std::uint64_t>(*node);
   result_.connect_ns = queues_->connect_ns();
-  result_.qps = queues_->qp_count();
-  result_.barrier_qps = queues_->barrier_partners().size();
-  result_.connection_bytes = queues_->connection_bytes();
-  result_.relay_bytes = queues_->relay_bytes();
   result_.kernel = kernel_objects(*device_->context);
   result_.mtu_bytes = queues_->mtu_bytes();
   result_.thread_domain = queues_->has_thread_domain();

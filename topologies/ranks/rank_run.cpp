@@ -142,6 +142,10 @@ void RankRun::run() {
   result_.doorbells = state_.lists + state_.credits;
   result_.passed_on = queues_.passed_on();
   result_.checked_bytes = state_.checked_bytes;
+  result_.qps = queues_.qp_count();
+  result_.barrier_qps = queues_.barrier_partners().size();
+  result_.connection_bytes = queues_.connection_bytes();
+  result_.relay_bytes = queues_.relay_bytes();
   if (state_.wrong_bytes > 0 && queues_.collective() != nullptr)
     throw MeasurementError(fmt::format("{} bytes of the collectives' {} are not what they must be",
                                        state_.wrong_bytes, state_.checked_bytes));

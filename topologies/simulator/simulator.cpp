@@ -106,10 +106,6 @@ class SimRank : public RankQueues {
       result_.failure = error_text(error);
     }
     result_.cpu_ns = 0;
-    result_.qps = qp_count();
-    result_.barrier_qps = barrier_qps_.size();
-    result_.connection_bytes = connection_bytes();
-    result_.relay_bytes = relay_bytes();
   }
 
   RankResult take_result() { return std::move(result_); }
