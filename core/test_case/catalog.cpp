@@ -94,6 +94,11 @@ constexpr std::array kCatalog{
     call("cm_connect", Verb::cm_connect,
          "control path: rdma_cm's third step, from the request until both QPs are in RTS"),
 };
+static_assert(std::ranges::all_of(kCatalog,
+                                  [](const Test& test) {
+                                    return static_cast<std::size_t>(test.opcode) < kOpcodes.size();
+                                  }),
+              "an opcode lacks its entry in kOpcodes");
 
 }  // namespace
 
