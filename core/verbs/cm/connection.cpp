@@ -362,9 +362,7 @@ ibv_ah_attr path_attributes(const ibv_ah_attr& resolved, const CmEndpoint& end) 
     result.is_global = 1;
     result.grh = own.grh;
   }
-  if (end.path.service_level != 0) result.sl = end.path.service_level;
-  if (end.path.traffic_class != 0) result.grh.traffic_class = end.path.traffic_class;
-  if (end.path.flow_label != 0) result.grh.flow_label = end.path.flow_label;
+  set_asked(result, end.path);
   return result;
 }
 
