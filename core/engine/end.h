@@ -10,9 +10,11 @@
 //   made.introductions()                            to the peer, and its Introductions come back
 //   ConnectedEnd end = connect_end(made, mine...)   the case is settled with the peer (AgreedCase),
 //   end.establish()                                 WRs are built (Work), and receives posted
-//   end.forward.run(wait, clock, stop)              each runner chooses its loop (loop/table.h): a
-//                                                   LoopState and a LoopPlan go in, and a LoopTally
-//                                                   comes out
+//   end.forward.run(wait, clock, stop)              a thread for each runner (side.cpp), whose run()
+//                                                   (endpoint_runner.cpp) calls the loop that its
+//                                                   loop() has chosen (verbs_runner.cpp by
+//                                                   loop/table.h): a LoopState and a LoopPlan go in,
+//                                                   and a LoopTally comes out
 //   SideTally{end.forward}, end.forward.verify()    sums; what arrived; what the peer counted
 //   Outcome                                         measurer.h: one repetition, which becomes a Row
 //

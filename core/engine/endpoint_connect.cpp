@@ -63,8 +63,7 @@ QpPath path_between(const EndpointInfo& mine, std::uint8_t port_num, const TestC
   path.gid_index = static_cast<std::uint8_t>(mine.gid.index);
   // InfiniBand within a subnet goes by LID alone, unless a port needs a GRH or it has
   // something to carry.
-  path.global = mine.needs_grh || peer.needs_grh || path.traffic_class != 0 ||
-                path.flow_label != 0 ||
+  path.global = mine.needs_grh || peer.needs_grh || path.asks_for_grh() ||
                 mine.gid.value.global.subnet_prefix != peer.gid.value.global.subnet_prefix;
   path.remote_lid = peer.lid;
   path.remote_gid = peer.gid.value;

@@ -94,6 +94,8 @@ constexpr std::array kCatalog{
     call("cm_connect", Verb::cm_connect,
          "control path: rdma_cm's third step, from the request until both QPs are in RTS"),
 };
+static_assert(std::ranges::max(kCatalog, {}, &Test::opcode).opcode <= kOpcodes.back().opcode,
+              "an opcode lacks its entry in kOpcodes");
 
 }  // namespace
 

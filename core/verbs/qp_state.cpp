@@ -42,16 +42,20 @@ ibv_ah_attr ah_attributes(const QpPath& path) {
   ibv_ah_attr ah{};
   ah.port_num = path.port_num;
   ah.dlid = path.remote_lid;
-  ah.sl = path.service_level;
   if (path.global) {
     ah.is_global = 1;
     ah.grh.dgid = path.remote_gid;
     ah.grh.sgid_index = path.gid_index;
     ah.grh.hop_limit = kHopLimit;
-    ah.grh.traffic_class = path.traffic_class;
-    ah.grh.flow_label = path.flow_label;
   }
+  set_asked(ah, path);
   return ah;
+}
+
+void set_asked(ibv_ah_attr& ah, const QpPath& path) {
+  if (path.service_level != 0) ah.sl = path.service_level;
+  if (path.traffic_class != 0) ah.grh.traffic_class = path.traffic_class;
+  if (path.flow_label != 0) ah.grh.flow_label = path.flow_label;
 }
 
 QpStep init_step(Transport transport, std::uint8_t port_num, std::uint16_t pkey_index,

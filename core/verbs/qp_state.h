@@ -38,6 +38,9 @@ struct QpPath {
   std::uint8_t service_level = 0, traffic_class = 0;
   std::uint32_t flow_label = 0;
   std::uint8_t timeout = 14, retry_count = 7, rnr_retry = 7, min_rnr_timer = 12;
+
+  /// Do the axes ask for what only a GRH carries?
+  bool asks_for_grh() const { return traffic_class != 0 || flow_label != 0; }
 };
 
 /// The path's settings from a case's axes; the rest comes from the devices and the peer.
@@ -45,6 +48,9 @@ QpPath path_of(const TestCase& test_case);
 
 /// The address handle attributes of the path, for RTR (RC, UC) and for ibv_create_ah (UD).
 ibv_ah_attr ah_attributes(const QpPath& path);
+
+/// What the axes ask of an address. Where one is 0, what is there stays: rdma_cm's choice.
+void set_asked(ibv_ah_attr& ah, const QpPath& path);
 
 /// A step's attributes, ready for the call.
 struct QpStep {

@@ -22,8 +22,8 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 /// Divides a row's totals by its messages: what a program does for each repeats where times do not.
-/// Of a latency test only `wrs` counts the warm-up, too; a bandwidth test counts all of its
-/// traffic, since it posts until the window has closed.
+/// The program's counts have the warm-up, as a bandwidth's number of messages has. Of a latency
+/// that an older release has measured, which has no `doorbells`, only `wrs` has it.
 std::map<std::string, double, std::less<>> work_per_message(const Row& row,
                                                             const std::string& where) {
   std::map<std::string, double, std::less<>> work;
@@ -33,7 +33,9 @@ std::map<std::string, double, std::less<>> work_per_message(const Row& row,
   const std::uint64_t messages = row.bandwidth ? row.bandwidth->traffic_messages : row.iterations;
   const std::uint64_t before = !row.bandwidth && warmup ? warmup->count() : 0;
   for (const auto& [key, value] : row.work.items()) {
-    const std::uint64_t per = key == "wrs" ? messages + before : messages;
+    const bool warm =
+        key == "wrs" || key == "doorbells" || (key == "cqes" && row.work.contains("doorbells"));
+    const std::uint64_t per = warm ? messages + before : messages;
     if (per > 0)
       work.emplace(key, static_cast<double>(counted.at(key).count()) / static_cast<double>(per));
   }

@@ -15,7 +15,7 @@ using Json = nlohmann::ordered_json;
 /// As Defaults::Kind has them; the first one states all axes, the others what differs.
 constexpr std::array kKinds{"latency", "bandwidth", "load", "ranks"};
 
-/// Of results that do not state them.
+/// Of results that do not state them. A new axis has no place here: results that have it state it.
 constexpr const char* kOlder = R"(
 {"latency": {
 "transport": "rc", "size_bytes": 64, "qps": 1, "threads": 1, "sharers": 1,

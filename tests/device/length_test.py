@@ -42,6 +42,9 @@ class Length(rdmameter.Test):
                 else:
                     self.assertEqual(row["latency"]["count"], 96)
                     self.assertEqual(row["work"]["wrs"], 96 + case["warmup"])
+                    if "doorbells" in row["work"]:  # over verbs
+                        self.assertEqual(row["work"]["doorbells"], row["work"]["wrs"])
+                        self.assertEqual(row["work"]["cqes"] % row["work"]["wrs"], 0)
 
     @rdmameter.spared_in_vm
     def test_repetitions_are_rows_of_one_case_with_their_number(self):

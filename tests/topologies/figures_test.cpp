@@ -45,7 +45,8 @@ TEST(ShapeFigures, AreThoseOfTheGraph) {
   // A prediction may have a K that no graph of so few ranks has.
   for (Rank n = 2; n <= 17; ++n) compare("kring:9", n);
   for (const Shape* shape : shapes())
-    EXPECT_TRUE(shape->drawn || compared.contains(shape)) << shape->name << " is missing above";
+    EXPECT_TRUE(shape->drawn || compared.contains(shape))
+        << shape->name << " is not among those of searched.h";
 }
 
 TEST(ShapeFigures, ATorusTakesTheShapeNearestToASquareAtAnotherSize) {
@@ -78,8 +79,7 @@ TEST(ShapeFigures, AreNoneOfWhatDoesNotExist) {
 
 TEST(ShapePlaces, AreOneForEachRank) {
   std::set<const Shape*> looked_at;
-  for (const char* name :
-       {"mesh", "udmesh", "ring", "kring:2", "star", "hypercube", "torus2d:2x4", "random:3"}) {
+  for (const std::string& name : shapes_among(8)) {
     const ChosenShape chosen = read_shape(name, 1);
     std::set<std::pair<double, double>> places;
     for (Rank rank = 0; rank < 8; ++rank) {
@@ -90,7 +90,7 @@ TEST(ShapePlaces, AreOneForEachRank) {
     looked_at.insert(chosen.shape);
   }
   for (const Shape* shape : shapes())
-    EXPECT_TRUE(looked_at.contains(shape)) << shape->name << " is missing above";
+    EXPECT_TRUE(looked_at.contains(shape)) << shape->name << " is not among those of searched.h";
 }
 
 }  // namespace

@@ -300,7 +300,9 @@ struct LoopTally {
   std::uint64_t traffic_ns = 0;            ///< bandwidth: first post to the last completion of all
   std::uint64_t lost = 0;
   std::uint64_t duplicated = 0, reordered = 0;  ///< of a receiver that reads numbers
-  std::uint64_t total = 0;  ///< messages sent or received over the whole traffic, warm-up included
+  // Over the whole traffic, warm-up included. What closes a bandwidth's traffic is in `total` and
+  // `doorbells`; the CQEs that come once its window is closed are not in `cqes`.
+  std::uint64_t total = 0;  ///< messages sent or received
   std::uint64_t doorbells = 0, cqes = 0, polls = 0;
   alignas(64) std::atomic<std::uint64_t> progress{0};
   /// When the loop ends [ticks]; set to 0 from outside, at once. Beside `progress`, since loops

@@ -100,7 +100,7 @@ LoopResult ping(SocketState& loop_state, const Clock& clock, std::uint64_t round
   }
   tally.operations = round;
   tally.total += round;
-  tally.polls = empties + round;
+  tally.polls += empties + round;
   tally.elapsed_ns = clock.to_ns(clock.now() - start);
   return end;
 }

@@ -162,7 +162,7 @@ void set_end(LoopTally& tally, std::uint64_t start, std::uint64_t duration_ns,
 template <class Part>
 LoopResult measure(const LoopPlan& plan, LoopTally& tally, const Part& part) noexcept {
   constexpr std::uint64_t kSlice_ns = 50'000'000;
-  tally.operations = tally.elapsed_ns = tally.lost = tally.cqes = tally.polls = 0;  // a warm-up's
+  tally.operations = tally.elapsed_ns = tally.lost = 0;  // a warm-up's
   std::uint64_t before = kNotBegun;
   tally.last_ticks.compare_exchange_strong(before, kNoEnd);
   IntervalLatencies* const series = tally.over_time;
@@ -179,6 +179,7 @@ LoopResult measure(const LoopPlan& plan, LoopTally& tally, const Part& part) noe
     if (series != nullptr) series->note(*tally.latency, tally.lost, tally.elapsed_ns);
   }
   if (series != nullptr) series->close(*tally.latency, tally.lost);
+  tally.doorbells = tally.total;  // each message is posted by itself
   return end;
 }
 

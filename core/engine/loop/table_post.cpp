@@ -147,9 +147,9 @@ PostFunction choose(bool datagram, bool inlined, bool one_sge) {
   }
 }
 
-/// Opcodes with one request share its instances.
+/// Opcodes with one request share its instances: those without an ibv_wr_...() of their own.
 constexpr std::size_t first_alike(std::size_t opcode) {
-  std::size_t first = 0;
+  std::size_t first = kPostings[opcode].begin == nullptr ? 0 : opcode;
   while (kPostings[first].extended != kPostings[opcode].extended) ++first;
   return first;
 }

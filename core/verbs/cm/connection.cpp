@@ -18,6 +18,9 @@
 namespace rdmameter {
 namespace {
 
+/// The peer may say that it is done before the last event has reached this end.
+constexpr std::chrono::milliseconds kGrace{1000};
+
 /// A device without ECE says EOPNOTSUPP, and nothing has failed.
 Ece without(const char* verb, int error) {
   return {.vendor_id = 0, .options = 0, .failed = is_unsupported(error) ? "" : verb};
@@ -72,13 +75,6 @@ void answer_ece(rdma_cm_id& id, ibv_qp& qp, const Ece& accepted) noexcept {
   if (accepted.vendor_id == 0 || ibv_query_ece(&qp, &own) != 0) return;
   rdma_set_local_ece(&id, &own);
 }
-
-namespace {
-
-/// The peer may say that it is done before the last event has reached this end.
-constexpr std::chrono::milliseconds kGrace{1000};
-
-}  // namespace
 
 CmChannel::CmChannel(CmWatch watch)
     : watch_(watch),
@@ -338,34 +334,27 @@ void to_rts_unconnected(ibv_qp& qp, const CmEndpoint& end) {
 }
 
 CmRoute route_of(const ibv_ah_attr& way) {
-  CmRoute route{.service_level = way.sl,
-                .rate_gbps = std::nullopt,
-                .mtu_bytes = std::nullopt,
-                .qp_mtu_bytes = 0,
-                .ece = {}};
+  CmRoute route;
+  route.service_level = way.sl;
   const int mbps = ibv_rate_to_mbps(static_cast<ibv_rate>(way.static_rate));
   if (way.static_rate != IBV_RATE_MAX && mbps > 0) route.rate_gbps = mbps / 1000.0;
   return route;
 }
 
-ibv_ah_attr path_attributes(const ibv_ah_attr& resolved, const CmEndpoint& end) {
+ibv_ah_attr path_attributes(ibv_ah_attr resolved, const CmEndpoint& end) {
   if (resolved.is_global != 0 && resolved.grh.sgid_index != end.path.gid_index)
     throw Unsupported(
         fmt::format("rdma_cm sends from GID {} of {}, not from GID {}: use --connect tcp, or "
                     "choose that GID by --gid-index or --peer-gid-index (which RoCE version "
                     "rdma_cm takes is set by default_roce_mode in /sys/kernel/config/rdma_cm)",
                     resolved.grh.sgid_index, end.text(), end.path.gid_index));
-  ibv_ah_attr result = resolved;
   // A path record knows of no GRH that the ports need within their subnet.
   if (resolved.is_global == 0 && end.path.global) {
-    const ibv_ah_attr own = ah_attributes(end.path);
-    result.is_global = 1;
-    result.grh = own.grh;
+    resolved.is_global = 1;
+    resolved.grh = ah_attributes(end.path).grh;
   }
-  if (end.path.service_level != 0) result.sl = end.path.service_level;
-  if (end.path.traffic_class != 0) result.grh.traffic_class = end.path.traffic_class;
-  if (end.path.flow_label != 0) result.grh.flow_label = end.path.flow_label;
-  return result;
+  set_asked(resolved, end.path);
+  return resolved;
 }
 
 }  // namespace rdmameter

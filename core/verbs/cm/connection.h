@@ -207,6 +207,6 @@ void to_rts_unconnected(ibv_qp& qp, const CmEndpoint& end);
 
 /// The address that an event's datagram service has, with the axes that the path has.
 /// @throws Unsupported  see require_device()
-ibv_ah_attr path_attributes(const ibv_ah_attr& resolved, const CmEndpoint& end);
+ibv_ah_attr path_attributes(ibv_ah_attr resolved, const CmEndpoint& end);
 
 }  // namespace rdmameter

@@ -37,6 +37,17 @@ TEST(QpPath, HasWhatTheAxesSay) {
               rts.mask & IBV_QP_RNR_RETRY);
 }
 
+TEST(QpPath, LeavesRdmaCmsChoiceWhereAnAxisIsZero) {
+  ibv_ah_attr resolved{};
+  resolved.sl = 2;
+  resolved.grh.traffic_class = 106;
+  resolved.grh.flow_label = 9;
+  set_asked(resolved, path_of(case_with({{"sl", "0"}, {"tclass", "104"}})));
+  EXPECT_EQ(resolved.sl, 2);
+  EXPECT_EQ(resolved.grh.traffic_class, 104);
+  EXPECT_EQ(resolved.grh.flow_label, 9U);
+}
+
 TEST(QpPath, OfNoChoiceHasTheDefaultsOfTheAxes) {
   const QpPath chosen = path_of(case_with({})), plain;
   EXPECT_EQ(chosen.timeout, plain.timeout);
