@@ -35,19 +35,19 @@ class Devices(rdmameter.Test):
             with self.subTest(devices):
                 self.wire("rate=200M", devices)
                 names = [f"soft{i}" for i in range(devices)]
-                row = self.row("write_bw", "--device", "+".join(names), "--size", "64K", "--depth", "16", "--iterations", "400")
+                row = self.row("write_bw", "--device", "+".join(names), "--size", "64K", "--depth", "64", "--iterations", "400")
                 self.assert_shares(row, names, 0.2 * devices)
                 self.assertEqual(row["case"]["device"], "+".join(names))
 
     def test_all_takes_those_that_reach_the_peer(self):
         self.wire("rate=500M", 4)
         self.set("PORTS", "soft1=DOWN")
-        row = self.row("send_bw", "--device", "all", "--size", "64K", "--depth", "16", "--iterations", "400", "--verify")
+        row = self.row("send_bw", "--device", "all", "--size", "64K", "--depth", "64", "--iterations", "400", "--verify")
         self.assert_shares(row, ["soft0", "soft2", "soft3"], 1.5)
 
     def test_a_slow_device_is_named(self):
         self.wire("rate=1G,1-1:rate=250M", 2)
-        row = self.row("write_bw", "--device", "soft0+soft1", "--size", "64K", "--depth", "16", "--iterations", "400")
+        row = self.row("write_bw", "--device", "soft0+soft1", "--size", "64K", "--depth", "64", "--iterations", "400")
         fast, slow = self.assert_shares(row, ["soft0", "soft1"], 1.25)
         self.assertAlmostEqual(slow["gbps"] / fast["gbps"], 0.25, delta=0.02)
 
@@ -56,7 +56,7 @@ class Devices(rdmameter.Test):
             with self.subTest(connect):
                 self.wire("rate=500M", 2)
                 row = self.row("write_bw", "--device", "soft0+soft1", "--peer-device", "soft1+soft0", "--bidirectional",
-                               "--threads", "2", "--size", "64K", "--depth", "16", "--iterations", "400", "--verify",
+                               "--threads", "2", "--size", "64K", "--depth", "64", "--iterations", "400", "--verify",
                                "--connect", connect)
                 shares = self.assert_shares(row, ["soft0", "soft1"], 1)  # a port sends what both pairs send from it
                 self.assertEqual([share["peer_device"] for share in shares], ["soft1", "soft0"])
@@ -81,7 +81,7 @@ class Devices(rdmameter.Test):
             ("0000:1a:00.0", "0000:1b:00.0", "0000:1a:00.1", "0000:2a:00.0", "0000:2b:00.0", "0000:2c:00.0"))))
         for options, directions in ((), 1), (("--bidirectional",), 2):
             done = self.run_program("--loopback", "write_bw", "--device", "soft0+soft1+soft2", "--peer-device", "soft3+soft4+soft5",
-                                    "--size", "64K", "--depth", "16", "--iterations", "400", *options)
+                                    "--size", "64K", "--depth", "64", "--iterations", "400", *options)
             [row] = done.rows
             first, other, second = row["per_device"]
             self.assertNotIn("slot_gbps", other)
