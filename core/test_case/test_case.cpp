@@ -56,7 +56,7 @@ bool good_devices(std::string_view text) {
 }
 
 /// What a bandwidth's default becomes where a message is one packet of any usual MTU.
-constexpr std::uint64_t kMulticastBytes = 1024;
+constexpr std::uint64_t kOnePacketBytes = 1024;
 
 bool multicast_address(std::string_view text) {
   const auto address = IpAddress::parse(std::string(text));
@@ -389,7 +389,7 @@ TestCase default_case(Opcode opcode, Pattern pattern) {
   if (test_case.open_loop()) test_case.queues.depth = kBandwidth.queues.depth;
   if (test_case.multicast()) {
     test_case.transport = Transport::ud;
-    test_case.size_bytes = std::min(test_case.size_bytes, kMulticastBytes);
+    test_case.size_bytes = std::min(test_case.size_bytes, kOnePacketBytes);
   }
   return test_case;
 }
