@@ -23,15 +23,22 @@ using Json = nlohmann::ordered_json;
 
 /// Divides a row's totals by its messages: what a program does for each repeats where times do not.
 /// The program's counts have the warm-up, as a bandwidth's number of messages has. Of a latency
-/// that an older release has measured, which has no `doorbells`, only `wrs` has it.
+/// that an older release has measured, which has no `doorbells`, only `wrs` has it. Each loop has a
+/// warm-up of its own: threads, sharers, and of several devices each.
 std::map<std::string, double, std::less<>> work_per_message(const Row& row,
                                                             const std::string& where) {
   std::map<std::string, double, std::less<>> work;
   if (row.work.is_null()) return work;
   const CheckedJson counted(row.work, where + ": work");
-  const auto warmup = CheckedJson(row.case_object, where + ": case").find("warmup");
+  const auto count_of = [&](const char* key, std::uint64_t otherwise) {
+    const auto found = row.case_object.find(key);
+    const bool counts = found != row.case_object.end() && found->is_number_unsigned();
+    return counts ? found->get<std::uint64_t>() : otherwise;
+  };
   const std::uint64_t messages = row.bandwidth ? row.bandwidth->traffic_messages : row.iterations;
-  const std::uint64_t before = !row.bandwidth && warmup ? warmup->count() : 0;
+  const std::uint64_t loops = count_of("threads", 1) * count_of("sharers", 1) *
+                              std::max<std::uint64_t>(1, row.per_device.size());
+  const std::uint64_t before = row.bandwidth ? 0 : count_of("warmup", 0) * loops;
   for (const auto& [key, value] : row.work.items()) {
     const bool warm =
         key == "wrs" || key == "doorbells" || (key == "cqes" && row.work.contains("doorbells"));

@@ -301,7 +301,8 @@ struct LoopTally {
   std::uint64_t lost = 0;
   std::uint64_t duplicated = 0, reordered = 0;  ///< of a receiver that reads numbers
   // Over the whole traffic, warm-up included. What closes a bandwidth's traffic is in `total` and
-  // `doorbells`; the CQEs that come once its window is closed are not in `cqes`.
+  // `doorbells`; the CQEs that come once the last window is closed are in `cqes`
+  // of sharers alone.
   std::uint64_t total = 0;  ///< messages sent or received
   std::uint64_t doorbells = 0, cqes = 0, polls = 0;
   alignas(64) std::atomic<std::uint64_t> progress{0};

@@ -1031,20 +1031,22 @@ TEST(Comparable, TellsCasesApartOfWhichOneHasTheDefaultOfAnotherKindOfTest) {
   EXPECT_NE(identity_of(shallow), identity_of(endless));
 }
 
-TEST(Comparable, CountsALatencysWarmUpToo) {
+TEST(Comparable, CountsALatencysWarmUpTooOfEachOfItsLoops) {
   const ScratchDirectory scratch;
-  for (const bool older : {false, true}) {
-    const std::string path = scratch.path(older ? "older.json" : "r.json");
-    {
-      Row row = latency_row("rc", 64, 0, 1);
-      row.case_object["warmup"] = row.iterations;
-      if (older) row.work.erase("doorbells");
-      ResultWriter(path, sample_context()).append(row);
+  for (const bool older : {false, true})
+    for (const unsigned threads : {1, 2}) {
+      const std::string path = scratch.path(fmt::format("{}-{}.json", older, threads));
+      {
+        Row row = latency_row("rc", 64, 0, 1);
+        row.case_object["threads"] = threads;
+        row.case_object["warmup"] = row.iterations / threads;
+        if (older) row.work.erase("doorbells");
+        ResultWriter(path, sample_context()).append(row);
+      }
+      const auto work = read_comparable(path).sides[0].at(0).replicates.at(0).work;
+      EXPECT_EQ(work.at("wrs"), 0.5);
+      EXPECT_EQ(work.at("cqes"), older ? 2 : 1);
     }
-    const auto work = read_comparable(path).sides[0].at(0).replicates.at(0).work;
-    EXPECT_EQ(work.at("wrs"), 0.5);
-    EXPECT_EQ(work.at("cqes"), older ? 2 : 1);
-  }
 }
 
 Comparable read_mix() {
