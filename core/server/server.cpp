@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <cassert>
 #include <cstring>
 #include <deque>
 #include <functional>
@@ -110,6 +111,7 @@ class Server::State {
 
 Server::State::State(ServerOptions given, const InterruptSource& outer)
     : options(std::move(given)), listener(options.bind), shared(options.limits), interrupt_(outer) {
+  assert(options.serve);
   shared.token = options.token;
   shared.on_row = options.on_row;
   shared.on_connected = options.on_connected;
@@ -292,7 +294,8 @@ void Server::stop() noexcept {
 }
 
 LoopbackServer::LoopbackServer(const ClockChoice& clock, const InterruptSource& interrupt)
-    : server_({.bind = {loopback_host(), 0},
+    : host_(loopback_host()),
+      server_({.bind = {host_, 0},
                .token = make_token(),
                .serve =
                    [clock](Channel client, const Greeting& greeting, ServerHost& host,

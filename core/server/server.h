@@ -69,10 +69,11 @@ class LoopbackServer {
  public:
   LoopbackServer(const ClockChoice& clock, const InterruptSource& interrupt);
   ~LoopbackServer();
-  Address address() const { return {loopback_host(), server_.port()}; }
+  Address address() const { return {host_, server_.port()}; }
   const std::string& token() const { return server_.token(); }
 
  private:
+  const std::string host_;
   Server server_;
   std::thread thread_;
 };

@@ -20,6 +20,7 @@ double device_kmsg_per_s(const DeviceData& device) {
 
 /// Empty: none has moved anything.
 std::vector<double> percents_of_fastest(const Row& row) {
+  if (row.per_device.empty()) return {};
   const double most = device_gbps(*std::ranges::max_element(row.per_device, {}, device_gbps));
   std::vector<double> percents;
   for (const DeviceData& device : row.per_device)

@@ -57,6 +57,9 @@ std::vector<std::string> shared_facts(const Group& group) {
   const std::vector<const Row*> rows = rows_of(group);
   std::vector<std::string> facts;
   std::set<std::string> seen;
+  if (const auto rate = rows.empty() ? std::nullopt : rows.front()->line_gbps;
+      rate && std::ranges::all_of(rows, [&](const Row* one) { return one->line_gbps == rate; }))
+    facts.push_back(fact_text("line_gbps", *rate));
   for (const Row* row : rows)
     for (const auto& [key, value] : row->extra.items()) {
       if (!value.is_primitive() || value.is_null() || value == false || !seen.insert(key).second)

@@ -5,7 +5,8 @@
 // with the rank's degree.
 //
 // Memory, CQs and QPs belong to a device (device_queues.h) or to the simulator's fabric: a class that
-// derives from RankQueues creates them and then calls build().
+// derives from RankQueues creates them and calls build(); then it calls plan_barrier(), creates the
+// barrier's QPs, and calls build_barrier().
 #pragma once
 
 #include <cstddef>
@@ -157,11 +158,12 @@ class RankQueues {
   Memory messages_;  ///< where the message and the buffers are
   Memory words_;     ///< where the words are: the same, or host memory that is laid out alike
   std::string where_;
+  RankCollective* collective_ = nullptr;
   std::vector<ibv_qp*> barrier_qps_;  ///< by partner
   Memory barrier_words_;
-  Barrier barrier_;
-  RankCollective* collective_ = nullptr;
+  Barrier barrier_;  ///< its `cq`
 
+  // Set by plan_barrier().
   std::vector<BarrierMeeting> barrier_meetings_;
   std::vector<Rank> barrier_partners_;
 

@@ -443,6 +443,7 @@ void RankRun::measure_collectives() {
   for (const std::uint64_t ns : times_ns) result_.elapsed_ns += ns;
   result_.collective_mean_ns = static_cast<double>(result_.elapsed_ns) /
                                static_cast<double>(std::max<std::size_t>(times_ns.size(), 1));
+  state_.collective->samples = nullptr;
   result_.samples.collective_ns = std::move(times_ns);
   pass_barrier();
 }
