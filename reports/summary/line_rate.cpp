@@ -17,8 +17,8 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 /// The device of one end; null: none is known.
-const Json& device_of(const Json& context, const std::string& end) {
-  return fact_at(context, "/rdmameter/" + end + "/device");
+const Json& device_of(const Json& context, std::string_view end) {
+  return fact_at(context, fmt::format("/rdmameter/{}/device", end));
 }
 
 /// Of its traffic.

@@ -56,7 +56,7 @@ class Devices(rdmameter.Test):
             with self.subTest(connect):
                 self.wire("rate=500M", 2)
                 row = self.row("write_bw", "--device", "soft0+soft1", "--peer-device", "soft1+soft0", "--bidirectional",
-                               "--threads", "2", "--size", "64K", "--depth", "64", "--iterations", "400", "--verify",
+                               "--threads", "2", "--size", "64K", "--depth", "16", "--iterations", "400", "--verify",
                                "--connect", connect)
                 shares = self.assert_shares(row, ["soft0", "soft1"], 1)  # a port sends what both pairs send from it
                 self.assertEqual([share["peer_device"] for share in shares], ["soft1", "soft0"])
