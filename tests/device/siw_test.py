@@ -51,6 +51,14 @@ class EveryDay(Siw):
         self.measure("send_bw", "--qps", "4", "--size", "64K", "--rx-depth", "16", *FEW, "--verify")
         self.measure("send_load", "--rate", "200K", "--iterations", "500")
 
+    def test_what_the_responder_has_sent_arrives_though_it_ends_first(self):
+        with contextlib.ExitStack() as stack:
+            for _ in range(3):
+                busy = stack.enter_context(subprocess.Popen(["sh", "-c", "while :; do :; done"]))
+                stack.callback(busy.kill)
+            for _ in range(3):
+                self.measure("send_bw", "--bidirectional", *FEW, "--verify")
+
     def test_what_it_lacks_is_skipped_with_the_reason(self):
         for options, why in ((("send_lat", "--transport", "ud", "--size", "64"), "which has no UD"), (("fetch_add_lat",), "has no atomic operations"),
                              (("send_lat", "--tclass", "104"), "--tclass 104: siw./1 is an iWARP device whose driver is not known to heed it"),
