@@ -52,7 +52,7 @@ struct SessionStart {
   std::optional<OwnEnd> own = {};  ///< see serve_session()
   bool gpus = false;               ///< may clients have GPUs opened?
   bool shown = false;              ///< has the server a listener for connected cases and rows?
-  pid_t server = 0;                ///< the session's parent
+  pid_t server = getpid();         ///< the session's parent
 };
 
 void list_fields(auto& fields, Is<SealKeys> auto& keys) {
