@@ -310,7 +310,6 @@ ServeClient in_own_process(SessionStart start) {
     one.peer = client.peer();
     one.greeting = greeting;
     one.shown = host.shows_connected();
-    one.server = getpid();
     run_session_process(std::move(client), one, host, interrupt);
   };
 }

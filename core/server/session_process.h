@@ -19,7 +19,7 @@ inline constexpr std::chrono::milliseconds kTermGrace{500}, kKillGrace{300};
 
 /// Serves each client by a process of its own, which runs this program once more, and answers what
 /// that asks until it has ended: SIGTERM ends it, and SIGKILL after kTermGrace.
-/// @param start  what all sessions have; `peer`, `greeting`, `shown` and `server` are set for each
+/// @param start  what all sessions have; `peer`, `greeting` and `shown` are set for each
 ServeClient in_own_process(SessionStart start);
 
 /// The process itself: serves the client on kClientDescriptor.
