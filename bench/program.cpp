@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The program: subcommands, and the one place where failures become exit statuses.
+#include "bench/program.h"
+
 #include <fmt/format.h>
 
 #include <CLI/App.hpp>
@@ -144,7 +146,7 @@ void tell_error(const std::exception& error) noexcept {
   }
 }
 
-ExitStatus run_program(std::vector<std::string> arguments) {
+ExitStatus run_subcommand(std::vector<std::string> arguments) {
   static InterruptSource interrupt;  // outlives the signal handlers
   raise_on_signals(interrupt);
   // Before perftest's tools, whose name a session may carry.
@@ -183,18 +185,18 @@ ExitStatus end_of_stdout(ExitStatus status) {
 }
 
 }  // namespace
-}  // namespace rdmameter
 
-int main(int argc, char** argv) {
-  using namespace rdmameter;
+int run_program(int argc, char** argv) {
   occupy_standard_streams();
   try {
     const std::vector<std::string> arguments(argv, argv + argc);
     hide_token(argc, argv);
-    return static_cast<int>(end_of_stdout(run_program(arguments)));
+    return static_cast<int>(end_of_stdout(run_subcommand(arguments)));
   } catch (const std::exception& error) {
     flush_print();
     tell_error(error);
     return static_cast<int>(status_of(std::current_exception()));
   }
 }
+
+}  // namespace rdmameter

@@ -45,7 +45,7 @@ void refuse_value() {
   throw UsageError("a --benchmark_* argument has a value that Google Benchmark refuses");
 }
 
-[[noreturn]] void refuse(std::string_view argument) {
+[[noreturn]] void refuse_argument(std::string_view argument) {
   constexpr std::string_view kKnown[] = {"list_tests",      "filter",
                                          "repetitions",     "enable_random_interleaving",
                                          "context",         "out",
@@ -105,7 +105,7 @@ BenchmarkFlags initialize_benchmark(std::vector<std::string> arguments, std::uin
   int argc = static_cast<int>(argv.size());
   argv.push_back(nullptr);
   benchmark::Initialize(&argc, argv.data(), refuse_value);
-  if (argc > 1) refuse(argv[1]);
+  if (argc > 1) refuse_argument(argv[1]);
   if (const auto* context = benchmark::internal::GetGlobalContext()) flags.context = *context;
   return flags;
 }

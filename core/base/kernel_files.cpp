@@ -82,10 +82,8 @@ std::string cpu_list_text(std::span<const unsigned> cpus) {
 
 namespace {
 
-using std::filesystem::path;
-
 /// Lines of a device that has a limit: a number where the others have "max".
-std::string limits_in(const path& file) {
+std::string limits_in(const std::filesystem::path& file) {
   std::ifstream stream(file);
   std::string limits;
   for (std::string line; std::getline(stream, line);) {
@@ -98,17 +96,19 @@ std::string limits_in(const path& file) {
 
 }  // namespace
 
-std::string verbs_object_limits(const path& membership, const path& root) {
+std::string verbs_object_limits(const std::filesystem::path& membership,
+                                const std::filesystem::path& root) {
   std::ifstream stream(membership);
   for (std::string line; std::getline(stream, line);) {  // number:controllers:path
     const auto first = line.find(':'), second = line.find(':', first + 1);
     if (second == std::string::npos) continue;
     const std::string controllers = line.substr(first + 1, second - first - 1);
     if (!controllers.empty() && controllers != "rdma") continue;
-    const path top = root / controllers;  // version 2 has one tree, and names no controllers
-    path group = line.substr(second + 1);
+    const std::filesystem::path top =
+        root / controllers;  // version 2 has one tree, and names no controllers
+    std::filesystem::path group = line.substr(second + 1);
     for (; group != group.root_path(); group = group.parent_path()) {
-      const path file = (top / group.relative_path()) / "rdma.max";
+      const std::filesystem::path file = (top / group.relative_path()) / "rdma.max";
       if (const std::string limits = limits_in(file); !limits.empty())
         return fmt::format("{}: {}", file.string(), limits);
     }

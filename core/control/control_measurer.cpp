@@ -14,12 +14,12 @@
 namespace rdmameter {
 namespace {
 
-struct Sample {
+struct TimedCall {
   std::uint64_t call_ns, cpu_ns;
 };
 
 template <class Clock>
-Sample time_one(ControlCall& verb, const Clock& clock, const StopFlag& interrupt) {
+TimedCall time_one(ControlCall& verb, const Clock& clock, const StopFlag& interrupt) {
   if (interrupt.requested()) throw Interrupted("interrupted");
   verb.prepare();
   errno = 0;
@@ -42,7 +42,7 @@ CallTally time_all(ControlCall& verb, const LoopPlan& plan, const Clock& clock,
   const std::uint64_t end = end_of(clock.now(), plan.duration_ns, clock);
   while (tally.calls < plan.operations && clock.now() < end) {
     if (tally.calls != 0 && interrupt.requested()) break;
-    const Sample sample = time_one(verb, clock, interrupt);
+    const TimedCall sample = time_one(verb, clock, interrupt);
     latency.record(sample.call_ns);
     progress.store(++tally.calls, std::memory_order_relaxed);
     tally.elapsed_ns += sample.call_ns;

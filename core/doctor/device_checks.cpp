@@ -146,7 +146,7 @@ bool check_mtu(Examination& examination) {
   return known;
 }
 
-bool is_iwarp(const ExaminedDevice& device) {
+bool has_iwarp(const ExaminedDevice& device) {
   return read_line(device.path / "node_type") == "4: RNIC";
 }
 
@@ -155,7 +155,7 @@ bool check_gid_type(Examination& examination) {
   for_each_active_port(examination, [&](const std::string& name, const ExaminedDevice& device,
                                         const fs::path& port) {
     // iWARP's one GID is of that type as well, and TCP carries its packets anywhere.
-    if (!is_ethernet(port) || is_iwarp(device)) return;
+    if (!is_ethernet(port) || has_iwarp(device)) return;
     const std::vector<std::string> types = gid_types_of(port);
     const bool first = std::ranges::count(types, "IB/RoCE v1") > 0;
     const bool second = std::ranges::count(types, "RoCE v2") > 0;

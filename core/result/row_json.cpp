@@ -16,7 +16,7 @@ using Json = nlohmann::ordered_json;
 namespace {
 
 /// @return bytes or messages per ns
-double rate(std::uint64_t amount, std::uint64_t window_ns) {
+double per_ns(std::uint64_t amount, std::uint64_t window_ns) {
   return window_ns == 0 ? 0.0 : static_cast<double>(amount) / static_cast<double>(window_ns);
 }
 
@@ -100,7 +100,7 @@ const char* ended_name(UntilData::Ended ended) {
 }
 
 double bandwidth_gbps(std::uint64_t bytes, std::uint64_t window_ns) {
-  return 8.0 * rate(bytes, window_ns);
+  return 8.0 * per_ns(bytes, window_ns);
 }
 
 double bandwidth_gbps(const BandwidthData& data) {
@@ -108,11 +108,11 @@ double bandwidth_gbps(const BandwidthData& data) {
 }
 
 double bandwidth_mib_per_s(const BandwidthData& data) {
-  return rate(data.bytes, data.window_ns) * 1e9 / (1 << 20);
+  return per_ns(data.bytes, data.window_ns) * 1e9 / (1 << 20);
 }
 
 double bandwidth_mmsg_per_s(std::uint64_t messages, std::uint64_t window_ns) {
-  return rate(messages, window_ns) * 1e3;
+  return per_ns(messages, window_ns) * 1e3;
 }
 
 double bandwidth_mmsg_per_s(const BandwidthData& data) {
@@ -133,7 +133,7 @@ std::optional<double> settled_share(const SettledMetric& settled) {
 }
 
 double background_per_s(const BackgroundData& data) {
-  return rate(data.operations, data.window_ns) * 1e9;
+  return per_ns(data.operations, data.window_ns) * 1e9;
 }
 
 std::optional<double> bound_percent(const DeviceData& data) {
@@ -155,7 +155,7 @@ std::optional<double> bound_from_json(const CheckedJson& json) {
 }
 
 double background_gbps(const BackgroundData& data) {
-  return rate(data.bytes, data.window_ns) * 8;
+  return per_ns(data.bytes, data.window_ns) * 8;
 }
 
 double load_part_gbps(const LoadPart& part) {
@@ -163,11 +163,11 @@ double load_part_gbps(const LoadPart& part) {
 }
 
 double load_offered_per_s(const LoadData& data) {
-  return rate(data.due, data.window_ns) * 1e9;
+  return per_ns(data.due, data.window_ns) * 1e9;
 }
 
 double load_reached_per_s(const LoadData& data) {
-  return rate(data.completed, data.completing_ns) * 1e9;
+  return per_ns(data.completed, data.completing_ns) * 1e9;
 }
 
 std::optional<double> load_reached_share(const LoadData& data) {

@@ -142,7 +142,7 @@ struct ReleaseValue {
 };
 using Value = std::unique_ptr<pmix_value_t, ReleaseValue>;
 
-int seconds(milliseconds time) {
+int whole_seconds(milliseconds time) {
   return static_cast<int>(std::chrono::ceil<std::chrono::seconds>(time).count());
 }
 
@@ -237,8 +237,8 @@ void PmixJob::commit() {
   start_thread([answer] { answer->give(PMIx_Commit(), {}); }).detach();
   joined_ = false;
   if (!given_within(*answer, kLateAnswer) && !await(*answer, patience_, interrupt_))
-    throw MeasurementError(
-        fmt::format("no answer for {} s from the launcher; the run ends", seconds(patience_)));
+    throw MeasurementError(fmt::format("no answer for {} s from the launcher; the run ends",
+                                       whole_seconds(patience_)));
   joined_ = true;
   require(answer->status, "PMIx_Commit");
 }
@@ -253,7 +253,7 @@ void PmixJob::fence() {
   static_cast<void>(data.release());  // on_fence_end() has it
   if (!await(*answer, patience_, interrupt_))
     throw MeasurementError(fmt::format("no answer for {} s from {}; the run ends on all ranks",
-                                       seconds(patience_), who_is_missing()));
+                                       whole_seconds(patience_), who_is_missing()));
   if (answer->status != PMIX_SUCCESS)  // as the library sees it
     throw MeasurementError(fmt::format("gone: {}; the run ends on all ranks (PMIx_Fence: {})",
                                        who_is_missing(), PMIx_Error_string(answer->status)));
@@ -264,7 +264,7 @@ void PmixJob::fence() {
 std::string PmixJob::get(Rank rank, milliseconds limit) const {
   const pmix_proc_t whose = process(rank);
   const auto answer = std::make_shared<Answer>();
-  int limit_s = seconds(limit);
+  int limit_s = whole_seconds(limit);
   PMIX_INFO_LOAD(&answer->info, PMIX_TIMEOUT, &limit_s, PMIX_INT);
   const auto call = fmt::format("PMIx_Get of rank {}", rank);
   auto data = std::make_unique<SharedAnswer>(answer);
