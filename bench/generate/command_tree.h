@@ -3,9 +3,12 @@
 // shells are made: what --help says is said once.
 #pragma once
 
-#include <CLI/App.hpp>
 #include <string>
 #include <vector>
+
+namespace CLI {
+class App;
+}
 
 namespace rdmameter {
 

@@ -2,9 +2,12 @@
 // The command line: read by CLI11, but with our texts for what is wrong with it.
 #pragma once
 
-#include <CLI/App.hpp>
 #include <string>
 #include <vector>
+
+namespace CLI {
+class App;
+}
 
 namespace rdmameter {
 

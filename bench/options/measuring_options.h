@@ -2,7 +2,6 @@
 // Options of every subcommand that measures cases.
 #pragma once
 
-#include <CLI/App.hpp>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -13,6 +12,10 @@
 
 #include "bench/cases/cases.h"
 #include "core/test_case/test_case.h"
+
+namespace CLI {
+class App;
+}
 
 namespace rdmameter {
 

@@ -3,11 +3,14 @@
 // extrapolated, and --memory-budget, what a rank may spend on connections.
 #pragma once
 
-#include <CLI/App.hpp>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
+
+namespace CLI {
+class App;
+}
 
 namespace rdmameter {
 

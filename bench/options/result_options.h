@@ -2,13 +2,16 @@
 // Options of the commands that read results.
 #pragma once
 
-#include <CLI/App.hpp>
 #include <string>
 #include <vector>
 
 #include "core/base/error_text.h"
 #include "core/result/result_file.h"
 #include "reports/compare/comparison.h"
+
+namespace CLI {
+class App;
+}
 
 namespace rdmameter {
 

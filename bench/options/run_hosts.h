@@ -2,7 +2,6 @@
 // Where `run` measures: HOST on the command line, or one after the other those of a file.
 #pragma once
 
-#include <CLI/App.hpp>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -12,6 +11,10 @@
 
 #include "bench/remote/remote_server.h"
 #include "bench/running/measurers.h"
+
+namespace CLI {
+class App;
+}
 
 namespace rdmameter {
 

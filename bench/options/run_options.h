@@ -2,7 +2,6 @@
 // What `run` takes: where, which tests, which values on which axes.
 #pragma once
 
-#include <CLI/App.hpp>
 #include <array>
 #include <cstdint>
 #include <nlohmann/json.hpp>
@@ -15,6 +14,10 @@
 #include "bench/options/plan.h"
 #include "bench/options/run_hosts.h"
 #include "bench/running/until.h"
+
+namespace CLI {
+class App;
+}
 
 namespace rdmameter {
 

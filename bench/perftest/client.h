@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "bench/options/command.h"
+#include "bench/options/invocation.h"
 #include "bench/perftest/translate.h"
 #include "core/engine/measurer.h"
 

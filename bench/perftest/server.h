@@ -2,7 +2,7 @@
 // perftest's server: serves one client, then ends.
 #pragma once
 
-#include "bench/options/command.h"
+#include "bench/options/invocation.h"
 #include "bench/perftest/translate.h"
 
 namespace rdmameter {
