@@ -94,7 +94,7 @@ void allow(int ruleset, const std::string& path, std::uint64_t rights, bool need
     throw_refused("landlock_add_rule", path);
 }
 
-void enter_landlock(const SandboxOptions& options) {
+void enter_landlock(const SandboxOptions& options, bool gpus) {
   const long abi = landlock_abi();
   const std::uint64_t all = kAllOfAbi2 | (abi >= kAbiOfTruncate ? kTruncate : 0);
   const RulesetAttributes attributes{.handled_access_fs = all,
@@ -105,7 +105,7 @@ void enter_landlock(const SandboxOptions& options) {
   if (!ruleset) throw_refused("call", "landlock_create_ruleset");
   for (const Access& each : kTable) allow(ruleset.get(), each.path, each.rights, false);
   for (const std::string& node : verbs_nodes()) allow(ruleset.get(), node, kReadWrite, false);
-  if (options.gpus) {
+  if (gpus) {
     for (const Access& each : kGpuTable) allow(ruleset.get(), each.path, each.rights & all, false);
     for (const std::string& node : gpu_nodes()) allow(ruleset.get(), node, kReadWrite, false);
   }
@@ -186,14 +186,14 @@ void check_sandbox(const SandboxOptions& options) {
   }
 }
 
-void enter_sandbox(const SandboxOptions& options) {
+void enter_sandbox(const SandboxOptions& options, bool gpus) {
   if (options.mode == Sandboxing::off) return;
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) throw_refused("prctl", "PR_SET_NO_NEW_PRIVS");
   drop_capabilities();
   limit_to_nothing(RLIMIT_CORE, "RLIMIT_CORE");
   // What is allowed is there to be written.
   if (options.allowed.empty()) limit_to_nothing(RLIMIT_FSIZE, "RLIMIT_FSIZE");
-  if (options.mode == Sandboxing::required || has_landlock()) enter_landlock(options);
+  if (options.mode == Sandboxing::required || has_landlock()) enter_landlock(options, gpus);
   if (options.mode == Sandboxing::required || missing_call_filter() == nullptr) enter_call_filter();
 }
 

@@ -379,7 +379,7 @@ class ByHand(rdmameter.Test):
             its_pipe.close()
             clock = {"kind": 1, "multiplier": 1, "ticks_per_ns": 1.0, "error_ppm": 0.0, "read_ns": 1.0, "reason": ""}
             pipe.sendall(frame({"type": "session", "peer": "a test", "initiator_version": "0.1.0", "welcome_proof": "", "seal": None,
-                                "clock": clock, "sandbox": 0, "sandbox_allowed": [], "sandbox_gpus": False, "own": None, "gpus": False, "shown": False, "server": server}))
+                                "clock": clock, "sandbox": 0, "sandbox_allowed": [], "own": None, "gpus": False, "shown": False, "server": server}))
             heard = wire.Peer(client).hear()
             if client_goes:
                 client.shutdown(socket.SHUT_RDWR)

@@ -28,13 +28,15 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::UnorderedElementsAre;
 
+constexpr bool kWithGpus = true;
+
 /// What a process in the sandbox finds. @return its exit status: 0, or the errno value, or 253
 template <class Action>
-int in_sandbox(const SandboxOptions& options, Action action) {
+int in_sandbox(const SandboxOptions& options, Action action, bool gpus = false) {
   const pid_t child = fork();
   if (child == 0) {
     try {
-      enter_sandbox(options);
+      enter_sandbox(options, gpus);
     } catch (const VerbsError&) {
       _exit(255);
     }
@@ -140,13 +142,12 @@ TEST_F(Sandbox, WhatDriversOfGpusWriteIsOpenOnlyWhereTheOwnerAllowsGpus) {
                  O_WRONLY | O_CREAT | O_TRUNC);
   };
   EXPECT_EQ(in_sandbox({}, name_thread), EACCES);
-  EXPECT_EQ(in_sandbox({.gpus = true}, name_thread), 0);
-  EXPECT_EQ(in_sandbox({.gpus = true}, [&] { return opens(scratch + "/new", O_WRONLY | O_CREAT); }),
-            EACCES);
-  EXPECT_EQ(
-      in_sandbox({.gpus = true},
-                 [] { return opens("/proc/" + std::to_string(getppid()) + "/comm", O_WRONLY); }),
-      EACCES);
+  EXPECT_EQ(in_sandbox({}, name_thread, kWithGpus), 0);
+  for (const std::string& path : {scratch + "/new", "/proc/" + std::to_string(getpid()) + "/comm"})
+    EXPECT_EQ(in_sandbox(
+                  {}, [&] { return opens(path, O_WRONLY | O_CREAT); }, kWithGpus),
+              EACCES)
+        << path;
 }
 
 TEST(SandboxDevices, OfGpusAreThoseOfTheirMemory) {
