@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -198,6 +199,18 @@ TEST(SandboxLimits, NoPrivilegesNoFilesNoCoreDumps) {
     return getrlimit(resource, &has) == 0 && has.rlim_max == 0;
   };
   EXPECT_EQ(in_sandbox({}, [&] { return limit(RLIMIT_CORE) && limit(RLIMIT_FSIZE); }), 0);
+}
+
+TEST(SandboxLimits, DriversOfGpusHaveFilesInMemoryUpToABound) {
+  const auto of_bytes = [](off_t bytes) {
+    return [bytes] {
+      signal(SIGXFSZ, SIG_IGN);
+      return ftruncate(memfd_create("sandbox_test", MFD_CLOEXEC), bytes) == 0;
+    };
+  };
+  EXPECT_EQ(in_sandbox({}, of_bytes(1)), EFBIG);
+  EXPECT_EQ(in_sandbox({}, of_bytes(64 << 20), kWithGpus), 0);
+  EXPECT_EQ(in_sandbox({}, of_bytes((64 << 20) + 1), kWithGpus), EFBIG);
 }
 
 #ifdef RDMAMETER_SECCOMP
