@@ -632,6 +632,14 @@ class GpuMemory(rdmameter.Test):
         self.assertRegex(self.skipped("send_bw", "--memory", "cuda:0", "--gpu-registration", "dmabuf"),
                          "soft0/1 registers no dma-buf .ibv_reg_dmabuf_mr.: use --gpu-registration auto, or --memory host")
 
+    def test_rocm_is_found_by_the_name_of_each_release(self):
+        for release in "7", "5":
+            os.mkdir(folder := f"{self.scratch}/{release}")
+            for name, library in (f"libamdhip64.so.{release}", "libamdhip64.so.6"), ("libhsa-runtime64.so.1",) * 2:
+                os.symlink(os.path.abspath(f"{rdmameter.gpu_libraries()}/{library}"), f"{folder}/{name}")
+            os.environ["LD_LIBRARY_PATH"] = folder
+            self.assertEqual(self.ways("write_bw", "--memory", "rocm:0", "--verify"), ("dmabuf", None))
+
     def test_data_direct_is_taken_where_adapter_and_gpu_have_it(self):
         direct = ("send_bw", "--gpu-registration", "data-direct", "--memory")
         self.assertRegex(self.skipped(*direct, "cuda:1"), "the device has no data-direct engine")
@@ -683,6 +691,10 @@ class GpuMemory(rdmameter.Test):
         server = self.serve("--gpu")
         for row in self.run_program(f"localhost:{server.port}", "write_bw", "read_bw", "send_lat", "--memory", "rocm:0", "--verify", *ends).rows:
             self.assertEqual((row["gpu_registration"], row["peer_gpu_registration"]), ("dmabuf", "dmabuf"))
+        server = self.serve("--gpu", "--max-memory", "1M")
+        small, large = self.run_program(f"localhost:{server.port}", "write_bw", "--size", "64,1M", *ends).rows
+        self.assertEqual(small["peer_gpu_registration"], "dmabuf")
+        self.assertRegex(large["skip_message"], "buffers and queues of .* MiB, while the server gives its clients 1.0 MiB")
 
     def test_a_server_that_is_shut_in_opens_one_too(self):
         self.set("RDMAMETER_DEVICE_AGENT", "1")
