@@ -419,14 +419,15 @@ void Translation::choose_gpu() {
   if (option.empty()) return;
   if (has("use_cuda") && has("use_cuda_bus_id"))
     throw UsageError("--use_cuda and --use_cuda_bus_id: give one");
-  if (has("use_cuda_bus_id") && command_.value(option)->find(':') == std::string::npos)
-    throw invalid_value("--use_cuda_bus_id", *command_.value(option),
-                        "a place such as 0000:17:00.0");
+  const std::string which = *command_.value(option);
+  const bool by_place = has("use_cuda_bus_id");
+  if (by_place ? which.find(':') == which.npos : !parse_count(which))
+    throw invalid_value(fmt::format("--{}", option), which,
+                        by_place ? "a place such as 0000:17:00.0" : "the number of a GPU, from 0");
   if (has("use_hugepages") || has("mmap") || (!rocm && has("use_rocm")))
     throw UsageError("--use_cuda, --use_rocm, --use_hugepages and --mmap: give one");
-  const std::string memory =
-      fmt::format("{}{}", rocm ? kRocmMemory : kCudaMemory, *command_.value(option));
-  put(option, command_.host.empty() ? "peer-memory" : "memory", memory);
+  put(option, command_.host.empty() ? "peer-memory" : "memory",
+      fmt::format("{}{}", rocm ? kRocmMemory : kCudaMemory, which));
   put(option, "gpu-registration",
       has("use_data_direct")                             ? "data-direct"
       : has("use_cuda_dmabuf") || has("use_rocm_dmabuf") ? "dmabuf"

@@ -10,6 +10,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -74,6 +75,9 @@ constexpr std::array kGpuTable{Access{"/usr/local/nvidia", kRead}, Access{"/opt/
                                Access{"/dev/nvidia-caps", kRead},
                                Access{"/proc/self/task", kReadWrite | kTruncate}};
 
+/// Drivers may have files in memory (memfd), for which RLIMIT_FSIZE holds, too.
+constexpr rlim_t kGpuFileBytes = 64U << 20;
+
 [[noreturn]] void throw_refused(const char* step, const std::string& what) {
   const int error = errno;
   throw VerbsError(
@@ -94,7 +98,7 @@ void allow(int ruleset, const std::string& path, std::uint64_t rights, bool need
     throw_refused("landlock_add_rule", path);
 }
 
-void enter_landlock(const SandboxOptions& options) {
+void enter_landlock(const SandboxOptions& options, bool gpus) {
   const long abi = landlock_abi();
   const std::uint64_t all = kAllOfAbi2 | (abi >= kAbiOfTruncate ? kTruncate : 0);
   const RulesetAttributes attributes{.handled_access_fs = all,
@@ -105,7 +109,7 @@ void enter_landlock(const SandboxOptions& options) {
   if (!ruleset) throw_refused("call", "landlock_create_ruleset");
   for (const Access& each : kTable) allow(ruleset.get(), each.path, each.rights, false);
   for (const std::string& node : verbs_nodes()) allow(ruleset.get(), node, kReadWrite, false);
-  if (options.gpus) {
+  if (gpus) {
     for (const Access& each : kGpuTable) allow(ruleset.get(), each.path, each.rights & all, false);
     for (const std::string& node : gpu_nodes()) allow(ruleset.get(), node, kReadWrite, false);
   }
@@ -123,10 +127,12 @@ std::vector<std::string> nodes_in(const std::filesystem::path& folder, Wanted wa
   return nodes;
 }
 
-void limit_to_nothing(int resource, const char* name) {
-  const rlimit none{};
-  if (setrlimit(static_cast<__rlimit_resource>(resource), &none) != 0)
-    throw_refused("setrlimit", name);
+/// @param most  less, where the server has less
+void limit(__rlimit_resource resource, const char* name, rlim_t most) {
+  rlimit values{};
+  if (getrlimit(resource, &values) != 0) throw_refused("getrlimit", name);
+  values.rlim_cur = values.rlim_max = std::min(values.rlim_max, most);
+  if (setrlimit(resource, &values) != 0) throw_refused("setrlimit", name);
 }
 
 /// Those of a server that runs as root. A device may lock more memory than the limit for a session,
@@ -186,14 +192,14 @@ void check_sandbox(const SandboxOptions& options) {
   }
 }
 
-void enter_sandbox(const SandboxOptions& options) {
+void enter_sandbox(const SandboxOptions& options, bool gpus) {
   if (options.mode == Sandboxing::off) return;
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) throw_refused("prctl", "PR_SET_NO_NEW_PRIVS");
   drop_capabilities();
-  limit_to_nothing(RLIMIT_CORE, "RLIMIT_CORE");
+  limit(RLIMIT_CORE, "RLIMIT_CORE", 0);
   // What is allowed is there to be written.
-  if (options.allowed.empty()) limit_to_nothing(RLIMIT_FSIZE, "RLIMIT_FSIZE");
-  if (options.mode == Sandboxing::required || has_landlock()) enter_landlock(options);
+  if (options.allowed.empty()) limit(RLIMIT_FSIZE, "RLIMIT_FSIZE", gpus ? kGpuFileBytes : 0);
+  if (options.mode == Sandboxing::required || has_landlock()) enter_landlock(options, gpus);
   if (options.mode == Sandboxing::required || missing_call_filter() == nullptr) enter_call_filter();
 }
 

@@ -20,7 +20,6 @@ enum class Sandboxing : std::uint8_t {
 struct SandboxOptions {
   Sandboxing mode = Sandboxing::on;
   std::vector<std::string> allowed = {};  ///< files and folders to read and write as well
-  bool gpus = false;                      ///< what drivers of GPUs open, too
 };
 
 /// The version of this kernel's Landlock; -1: it has none. 2 (Linux 5.19) controls files, 3 (6.2)
@@ -44,7 +43,8 @@ void check_sandbox(const SandboxOptions& options);
 
 /// Shuts this process in, for good. It must not have begun a second thread: Landlock and the
 /// filter of system calls hold for the calling thread and those that it begins.
+/// @param gpus  may it have GPUs opened? Then what their drivers open is open, too
 /// @throws VerbsError  the kernel refuses
-void enter_sandbox(const SandboxOptions& options);
+void enter_sandbox(const SandboxOptions& options, bool gpus);
 
 }  // namespace rdmameter

@@ -4,7 +4,8 @@
 //
 //   server                                        session
 //   session {peer, greeting, seal,            ->
-//            clock, sandbox, own, shown}
+//            clock, sandbox, own, gpus,
+//            shown}
 //   then, for each case:
 //                                             <-  begin {memory_bytes, threads}
 //   granted {}, or failed {kind, reason}      ->
@@ -84,7 +85,6 @@ void list_fields(auto& fields, Is<SessionStart> auto& start) {
   fields("clock", start.clock);
   fields("sandbox", start.sandbox.mode, {.max = static_cast<std::uint64_t>(Sandboxing::required)});
   fields("sandbox_allowed", start.sandbox.allowed);
-  fields("sandbox_gpus", start.sandbox.gpus);
   fields("own", start.own);
   fields("gpus", start.gpus);
   fields("shown", start.shown);

@@ -391,7 +391,7 @@ void serve_inherited_session(const InterruptSource& interrupt) {
   if (start.gpus) setenv("CUDA_CACHE_DISABLE", "1", 1);  // nothing is compiled, nothing written
   PipeHost host{pipe, start.shown};
   const ServerWatch watch = or_tell_client(client.get(), host, interrupt, [&] {
-    enter_sandbox(start.sandbox);  // before any library of a device's is loaded
+    enter_sandbox(start.sandbox, start.gpus);  // before any library of a device's is loaded
     return ServerWatch{pipe.fd(), interrupt};
   });
   const TellHost sink{host};

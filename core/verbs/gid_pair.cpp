@@ -124,6 +124,7 @@ bool answers_for_each_other(const Gid& a, const Gid& b, const std::filesystem::p
     return read_number(conf / "all/arp_ignore").value_or(0) > 0 ||
            read_number(conf / netdev / "arp_ignore").value_or(0) > 0;
   };
+  // Of IPv6 the kernel answers for addresses of the asked interface alone (ndisc_recv_ns()).
   const bool two_here = a.here() && b.here() && !a.netdev.empty() && !b.netdev.empty() &&
                         a.netdev != b.netdev && is_ipv4_mapped(a.value) && is_ipv4_mapped(b.value);
   return two_here && share_network(a, b) && !(ignores(a.netdev) && ignores(b.netdev));

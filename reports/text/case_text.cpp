@@ -37,9 +37,14 @@ std::vector<const Row*> rows_of(const Group& group) {
   return rows;
 }
 
-/// "write_lat" if its rows all have the flag, and no others; else "3 of 7 rows".
-std::string whose(const std::vector<const Row*>& rows, const std::string& flag) {
-  const auto has = [&flag](const Row* row) { return fact_at(row->extra, flag) == true; };
+/// Is a value told of those rows that have it, too? Of a GPU others may have another.
+bool is_told_of_some(std::string_view key, const Json& value) {
+  return value.is_boolean() || key.find("gpu_") != key.npos;
+}
+
+/// "write_lat" if its rows all have the value, and no others; else "3 of 7 rows".
+std::string whose(const std::vector<const Row*>& rows, const std::string& key, const Json& value) {
+  const auto has = [&](const Row* row) { return fact_at(row->extra, key) == value; };
   std::vector<std::string> tests;
   for (const Row* row : rows)
     if (has(row)) add_once(tests, test_of(*row));
@@ -52,7 +57,7 @@ std::string whose(const std::vector<const Row*>& rows, const std::string& flag) 
   return fmt::format("{} of {} rows", count, rows.size());
 }
 
-/// Scalars beside the measurement that all rows share; of flags that some rows have, whose.
+/// Scalars beside the measurement that all rows share; of some also which rows have them.
 std::vector<std::string> shared_facts(const Group& group) {
   const std::vector<const Row*> rows = rows_of(group);
   std::vector<std::string> facts;
@@ -62,15 +67,18 @@ std::vector<std::string> shared_facts(const Group& group) {
     facts.push_back(fact_text("line_gbps", *rate));
   for (const Row* row : rows)
     for (const auto& [key, value] : row->extra.items()) {
-      if (!value.is_primitive() || value.is_null() || value == false || !seen.insert(key).second)
+      const bool of_some = is_told_of_some(key, value);
+      if (!value.is_primitive() || value.is_null() || value == false ||
+          !seen.insert(of_some ? key + value.dump() : key).second)
         continue;
       const bool of_all = std::ranges::all_of(rows, [&key = key, &value = value](const Row* one) {
         return fact_at(one->extra, key) == value;
       });
+      const std::string fact = value.is_boolean() ? split_key(key).name : fact_text(key, value);
       if (of_all)
-        facts.push_back(value.is_boolean() ? split_key(key).name : fact_text(key, value));
-      else if (value.is_boolean() && !has_column(group, key))
-        facts.push_back(fmt::format("{} in {}", split_key(key).name, whose(rows, key)));
+        facts.push_back(fact);
+      else if (of_some && !has_column(group, key))
+        facts.push_back(fmt::format("{} in {}", fact, whose(rows, key, value)));
     }
   return facts;
 }

@@ -5,6 +5,7 @@ import json
 import os
 import re
 import subprocess
+import unittest
 
 import rdmameter
 
@@ -632,6 +633,32 @@ class GpuMemory(rdmameter.Test):
         self.assertRegex(self.skipped("send_bw", "--memory", "cuda:0", "--gpu-registration", "dmabuf"),
                          "soft0/1 registers no dma-buf .ibv_reg_dmabuf_mr.: use --gpu-registration auto, or --memory host")
 
+    def test_rocm_is_found_by_the_name_of_each_release(self):
+        for release in "7", "5":
+            os.mkdir(folder := f"{self.scratch}/{release}")
+            for name, library in (f"libamdhip64.so.{release}", "libamdhip64.so.6"), ("libhsa-runtime64.so.1",) * 2:
+                os.symlink(os.path.abspath(f"{rdmameter.gpu_libraries()}/{library}"), f"{folder}/{name}")
+            os.environ["LD_LIBRARY_PATH"] = folder
+            self.assertEqual(self.ways("write_bw", "--memory", "rocm:0", "--verify"), ("dmabuf", None))
+
+    @unittest.skipUnless(os.geteuid() == 0, "another /sys takes root")
+    def test_what_is_between_it_and_the_adapter_is_recorded_and_shown(self):
+        for link, place, node in (("class/infiniband/soft0/device", "pci0000:15/0000:15:01.0/0000:19:00.0", 0),
+                                  ("bus/pci/devices/0000:17:00.0", "pci0000:15/0000:15:01.0/0000:17:00.0", 0),
+                                  ("bus/pci/devices/0000:27:00.0", "pci0000:26/0000:27:00.0", 1)):
+            os.makedirs(f"{self.scratch}/devices/{place}")
+            with open(f"{self.scratch}/devices/{place}/numa_node", "w", encoding="ascii") as file:
+                file.write(f"{node}\n")
+            os.makedirs(os.path.dirname(f"{self.scratch}/{link}"), exist_ok=True)
+            os.symlink(f"{self.scratch}/devices/{place}", f"{self.scratch}/{link}")
+        mounts = " && ".join(f"mount --bind {self.scratch}/{each} /sys/{each}" for each in ("bus", "class"))
+        done = self.run_program("--loopback", "write_bw", "--memory", "cuda:0", "--peer-memory", "cuda:0,cuda:1", *SHORT,
+                                prefix=("unshare", "--mount", "sh", "-c", f'{mounts} && exec "$@"', "sh"))
+        self.assertEqual([(row["gpu_pcie_path"], row["peer_gpu_pcie_path"]) for row in done.rows], [("switch", "switch"), ("switch", "socket")])
+        shown = subprocess.run([rdmameter.program, "show", done.path], check=True, capture_output=True, text=True).stdout
+        for way in "gpu pcie path switch,", "peer gpu pcie path switch in 1 of 2 rows", "peer gpu pcie path socket in 1 of 2 rows":
+            self.assertIn(way, " ".join(shown.split()))
+
     def test_data_direct_is_taken_where_adapter_and_gpu_have_it(self):
         direct = ("send_bw", "--gpu-registration", "data-direct", "--memory")
         self.assertRegex(self.skipped(*direct, "cuda:1"), "the device has no data-direct engine")
@@ -683,6 +710,10 @@ class GpuMemory(rdmameter.Test):
         server = self.serve("--gpu")
         for row in self.run_program(f"localhost:{server.port}", "write_bw", "read_bw", "send_lat", "--memory", "rocm:0", "--verify", *ends).rows:
             self.assertEqual((row["gpu_registration"], row["peer_gpu_registration"]), ("dmabuf", "dmabuf"))
+        server = self.serve("--gpu", "--max-memory", "1M")
+        small, large = self.run_program(f"localhost:{server.port}", "write_bw", "--size", "64,1M", *ends).rows
+        self.assertEqual(small["peer_gpu_registration"], "dmabuf")
+        self.assertRegex(large["skip_message"], "buffers and queues of .* MiB, while the server gives its clients 1.0 MiB")
 
     def test_a_server_that_is_shut_in_opens_one_too(self):
         self.set("RDMAMETER_DEVICE_AGENT", "1")

@@ -123,7 +123,7 @@ class Ssh(rdmameter.Test):
         """A program for the other end: this one, which leaves its process's number, or a script."""
         path = f"{self.scratch}/remote program"
         env = "".join(f"export {name}='{value}'\n" for name, value in rdmameter.environment().items()
-                      if name in ("LD_PRELOAD", "RDMAMETER_DEVICE_SESSION", "RDMAMETER_DEVICE_PERSONALITY"))
+                      if name in ("LD_PRELOAD", "LD_LIBRARY_PATH", "RDMAMETER_DEVICE_SESSION", "RDMAMETER_DEVICE_PERSONALITY"))
         sandbox = "--sandbox off" if rdmameter.SOFTWARE_DEVICE else ""
         with open(path, "w", encoding="ascii") as file:
             file.write(f"#!/bin/sh\necho $$ >'{self.scratch}/new' && mv '{self.scratch}/new' '{self.scratch}/pid'\n" +
@@ -173,6 +173,13 @@ class Ssh(rdmameter.Test):
         for row in done.rows:
             self.assertNotIn("error_message", row)
         self.assert_all_ended()
+
+    @rdmameter.on(rdmameter.SOFTWARE)
+    def test_its_gpus_are_opened_without_an_option(self):
+        os.environ["LD_LIBRARY_PATH"] = rdmameter.gpu_libraries()
+        self.addCleanup(os.environ.pop, "LD_LIBRARY_PATH")
+        [row] = self.run_program(*self.arguments("write_bw", "--peer-memory", "cuda:0", "--iterations", "100")).rows
+        self.assertEqual(row["peer_gpu_registration"], "dmabuf")
 
     @rdmameter.on(rdmameter.SOFTWARE)
     def test_a_check_examines_that_machine_and_measures_with_it(self):

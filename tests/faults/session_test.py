@@ -283,6 +283,15 @@ class Secrets(rdmameter.Test):
             self.assertNotIn(name, has)
         run.process.kill()
 
+    def test_cuda_keeps_no_cache_of_programs_in_a_session_that_may_open_gpus(self):
+        for options in (), ("--gpu",):
+            server = self.serve(*options)
+            run = self.start(f"127.0.0.1:{server.port}", *LONG)
+            server.await_log("tcp_send latency")
+            [pid] = server.sessions()
+            self.assertEqual(b"CUDA_CACHE_DISABLE=1" in self.memory_of(pid), "--gpu" in options)
+            run.process.kill()
+
     @staticmethod
     def memory_of(pid):
         """What it can write: heap, stacks, data."""
@@ -379,7 +388,7 @@ class ByHand(rdmameter.Test):
             its_pipe.close()
             clock = {"kind": 1, "multiplier": 1, "ticks_per_ns": 1.0, "error_ppm": 0.0, "read_ns": 1.0, "reason": ""}
             pipe.sendall(frame({"type": "session", "peer": "a test", "initiator_version": "0.1.0", "welcome_proof": "", "seal": None,
-                                "clock": clock, "sandbox": 0, "sandbox_allowed": [], "sandbox_gpus": False, "own": None, "gpus": False, "shown": False, "server": server}))
+                                "clock": clock, "sandbox": 0, "sandbox_allowed": [], "own": None, "gpus": False, "shown": False, "server": server}))
             heard = wire.Peer(client).hear()
             if client_goes:
                 client.shutdown(socket.SHUT_RDWR)

@@ -119,6 +119,19 @@ TEST(Show, NamesEveryAxisAndFlagInWords) {
                           HasSubstr("peer thread domain")));
 }
 
+TEST(Show, HeadsRowsWithTheWayBetweenGpuAndAdapterAndOfSeveralSaysWhose) {
+  Row one = latency_row("rc", 64, 0, 1), other = latency_row("rc", 128, 0, 1);
+  const auto with_other = [&](const char* way) {
+    one.extra["gpu_pcie_path"] = "switch";
+    other.extra["gpu_pcie_path"] = way;
+    return show_result(sample_file({one, other}), {.histogram = false, .style = {.width = 400}});
+  };
+  EXPECT_THAT(with_other("switch"),
+              AllOf(HasSubstr("gpu pcie path switch"), Not(HasSubstr("of 2 rows"))));
+  EXPECT_THAT(with_other("socket"), HasSubstr("gpu pcie path switch in 1 of 2 rows, "
+                                              "gpu pcie path socket in 1 of 2 rows"));
+}
+
 TEST(Show, OneCaseWithAPercentileThatOneRepetitionLacks) {
   const std::string text =
       show_result(sample_file({latency_row("rc", 64, 0, 2, 2'000), latency_row("rc", 64, 1, 2, 500),

@@ -87,6 +87,8 @@ TEST(RankAxesOf, WhatRanksCannotDoIsToldWithTheWayOut) {
   EXPECT_EQ(why_impossible(test_case), "");
   EXPECT_THAT(why_no_topology(with(test_case, "transport", "ud")), HasSubstr("udmesh"));
   EXPECT_THAT(why_impossible(with(test_case, "wait", "event")), HasSubstr("spin or yield"));
+  EXPECT_EQ(why_impossible(with(test_case, "device", "a+b")),
+            "each rank has one device: use --device NAME");
 }
 
 TEST(RankAxesOf, MemoryThatTheCpuDoesNotReachCarriesWhatTheCpuNeedNotSee) {

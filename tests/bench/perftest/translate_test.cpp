@@ -299,6 +299,12 @@ TEST(PerftestTranslation, RefusesAnOptionWithoutTheOneThatItGoesWith) {
   EXPECT_THAT(refusal_of("ib_send_lat", {"--mmap", "/dev/dax0.0"}),
               HasSubstr("the server maps no file"));
   EXPECT_THAT(refusal_of("ib_write_bw", {"--use_cuda_dmabuf", "host"}), HasSubstr("--use_cuda"));
+  for (const std::string option : {"--use_cuda", "--use_rocm"}) {  // the next word is its value
+    EXPECT_EQ(refusal_of("ib_write_bw", {option, "host"}),
+              "invalid value 'host' for " + option + ": expected the number of a GPU, from 0");
+    EXPECT_EQ(refusal_of("ib_write_bw", {"host", option}), option + ": its value is missing");
+  }
+  EXPECT_THAT(refusal_of("ib_write_bw", {"--use_cuda_bus_id", "1", "host"}), HasSubstr("a place"));
   EXPECT_THAT(refusal_of("ib_write_bw", {"--use_cuda", "0", "--use_rocm_dmabuf", "host"}),
               HasSubstr("--use_rocm"));
   EXPECT_THAT(refusal_of("ib_write_bw", {"--use_cuda", "0", "--use_data_direct", "host"}),

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -28,13 +29,15 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::UnorderedElementsAre;
 
+constexpr bool kWithGpus = true;
+
 /// What a process in the sandbox finds. @return its exit status: 0, or the errno value, or 253
 template <class Action>
-int in_sandbox(const SandboxOptions& options, Action action) {
+int in_sandbox(const SandboxOptions& options, Action action, bool gpus = false) {
   const pid_t child = fork();
   if (child == 0) {
     try {
-      enter_sandbox(options);
+      enter_sandbox(options, gpus);
     } catch (const VerbsError&) {
       _exit(255);
     }
@@ -140,13 +143,12 @@ TEST_F(Sandbox, WhatDriversOfGpusWriteIsOpenOnlyWhereTheOwnerAllowsGpus) {
                  O_WRONLY | O_CREAT | O_TRUNC);
   };
   EXPECT_EQ(in_sandbox({}, name_thread), EACCES);
-  EXPECT_EQ(in_sandbox({.gpus = true}, name_thread), 0);
-  EXPECT_EQ(in_sandbox({.gpus = true}, [&] { return opens(scratch + "/new", O_WRONLY | O_CREAT); }),
-            EACCES);
-  EXPECT_EQ(
-      in_sandbox({.gpus = true},
-                 [] { return opens("/proc/" + std::to_string(getppid()) + "/comm", O_WRONLY); }),
-      EACCES);
+  EXPECT_EQ(in_sandbox({}, name_thread, kWithGpus), 0);
+  for (const std::string& path : {scratch + "/new", "/proc/" + std::to_string(getpid()) + "/comm"})
+    EXPECT_EQ(in_sandbox(
+                  {}, [&] { return opens(path, O_WRONLY | O_CREAT); }, kWithGpus),
+              EACCES)
+        << path;
 }
 
 TEST(SandboxDevices, OfGpusAreThoseOfTheirMemory) {
@@ -197,6 +199,18 @@ TEST(SandboxLimits, NoPrivilegesNoFilesNoCoreDumps) {
     return getrlimit(resource, &has) == 0 && has.rlim_max == 0;
   };
   EXPECT_EQ(in_sandbox({}, [&] { return limit(RLIMIT_CORE) && limit(RLIMIT_FSIZE); }), 0);
+}
+
+TEST(SandboxLimits, DriversOfGpusHaveFilesInMemoryUpToABound) {
+  const auto of_bytes = [](off_t bytes) {
+    return [bytes] {
+      signal(SIGXFSZ, SIG_IGN);
+      return ftruncate(memfd_create("sandbox_test", MFD_CLOEXEC), bytes) == 0;
+    };
+  };
+  EXPECT_EQ(in_sandbox({}, of_bytes(1)), EFBIG);
+  EXPECT_EQ(in_sandbox({}, of_bytes(64 << 20), kWithGpus), 0);
+  EXPECT_EQ(in_sandbox({}, of_bytes((64 << 20) + 1), kWithGpus), EFBIG);
 }
 
 #ifdef RDMAMETER_SECCOMP

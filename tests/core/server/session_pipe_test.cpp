@@ -45,13 +45,14 @@ TEST(SessionPipe, CarriesWhatASessionHasToKnow) {
                                   .welcome_proof = "proof",
                                   .seal_keys = SealKeys{.send = {1, 2, 255}, .receive = {3}}},
                      .clock = {},
-                     .sandbox = {},
+                     .sandbox = {.mode = Sandboxing::required, .allowed = {"/dev/shm"}},
                      .own = OwnEnd{{.device = "mlx5_1",
                                     .port_num = 2,
                                     .gid_index = kAuto,
                                     .core = "0-3+8",
                                     .memory = "cuda:1"},
                                    GpuRegistration::data_direct},
+                     .gpus = true,
                      .server = 4711};
   start.clock.kind = ClockChoice::Kind::counter;
   start.clock.counter.scale.multiplier = 1234567890123;
@@ -71,6 +72,9 @@ TEST(SessionPipe, CarriesWhatASessionHasToKnow) {
   EXPECT_EQ(got.clock.counter.scale.multiplier, 1234567890123U);
   EXPECT_EQ(got.clock.ticks_per_ns, 2.3999);
   EXPECT_EQ(got.clock.reason, "invariant");
+  EXPECT_EQ(got.sandbox.mode, Sandboxing::required);
+  EXPECT_THAT(got.sandbox.allowed, ElementsAre("/dev/shm"));
+  EXPECT_TRUE(got.gpus);
   ASSERT_TRUE(got.own);
   EXPECT_EQ(got.own->device, "mlx5_1");
   EXPECT_EQ(got.own->port_num, 2U);
