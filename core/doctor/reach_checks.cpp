@@ -118,12 +118,10 @@ bool check_namespace(Examination& examination) {
   return known;
 }
 
-/// A network that an interface is in: of IPv4 by its address and mask, of IPv6 by its prefix.
-using Network = std::string;
-
-/// Networks without a gateway, from the kernel's routes.
-std::vector<std::pair<std::string, Network>> connected_networks(const fs::path& proc) {
-  std::vector<std::pair<std::string, Network>> found;
+/// Interfaces with their IPv4 networks without a gateway, by address and mask, from the kernel's
+/// routes. IPv6 needs none: an interface answers for its own addresses alone.
+std::vector<std::pair<std::string, std::string>> connected_networks(const fs::path& proc) {
+  std::vector<std::pair<std::string, std::string>> found;
   std::ifstream ipv4(proc / "net/route");
   std::string line;
   std::getline(ipv4, line);  // the names of the columns
@@ -133,17 +131,6 @@ std::vector<std::pair<std::string, Network>> connected_networks(const fs::path& 
     words >> netdev >> destination >> gateway >> flags >> references >> use >> metric >> mask;
     if (gateway == "00000000" && destination != "00000000")
       found.emplace_back(netdev, destination + mask);
-  }
-  std::ifstream ipv6(proc / "net/ipv6_route");
-  while (std::getline(ipv6, line)) {
-    std::istringstream words(line);
-    std::string destination, bits, source, source_bits, gateway, metric, references, use, flags,
-        netdev;
-    words >> destination >> bits >> source >> source_bits >> gateway >> metric >> references >>
-        use >> flags >> netdev;
-    const bool of_all_links = destination.starts_with("fe8") || destination.starts_with("ff");
-    if (gateway == std::string(32, '0') && bits != "00" && bits != "80" && !of_all_links)
-      found.emplace_back(netdev, destination + bits);
   }
   return found;
 }
@@ -166,11 +153,12 @@ bool check_subnets(Examination& examination) {
                                    [&](const std::string& b) { return share(a, b); });
       });
       if (!one_network) continue;
-      examination.warn("subnets",
-                       fmt::format("{} and {} are in one subnet: this machine may answer for the "
-                                   "address of one by the other, and packets take the wrong port",
-                                   ports[i].name, ports[j].name),
-                       kOneSubnetRemedy);
+      examination.warn(
+          "subnets",
+          fmt::format("{} and {} are in one IPv4 subnet: this machine may answer for the "
+                      "address of one by the other, and packets take the wrong port",
+                      ports[i].name, ports[j].name),
+          kOneSubnetRemedy);
       return true;  // one finding; the remedy is for all ports
     }
   return true;

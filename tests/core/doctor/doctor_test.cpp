@@ -275,21 +275,6 @@ TEST(Doctor, WarnsOfTwoPortsInOneSubnet) {
   EXPECT_EQ(only_finding(machine).check, "subnets");
 }
 
-TEST(Doctor, WarnsOfTwoPortsInOneSubnetOfIpv6) {
-  const SoundMachine machine;
-  machine.add_port("eth1");
-  const auto route = [](const std::string& network, const std::string& netdev) {
-    const std::string none(32, '0');
-    return network + std::string(32 - network.size(), '0') + " 40 " + none + " 00 " + none +
-           " 00000100 00000001 00000000 00000001 " + netdev + "\n";
-  };
-  machine.write("proc/net/ipv6_route", route("fe80", "eth0") + route("fe80", "eth1") +
-                                           route("fd000009", "eth0") + route("fd00000a", "eth1"));
-  EXPECT_TRUE(machine.examined().findings.empty());
-  machine.write("proc/net/ipv6_route", route("fd000009", "eth0") + route("fd000009", "eth1"));
-  EXPECT_EQ(only_finding(machine).check, "subnets");
-}
-
 TEST(Doctor, CallsVirtualFunctionsAndPortsOfOneSlotNoSharedPort) {
   const SoundMachine machine;
   machine.write(kInfiniBand + "device/uevent", "PCI_SLOT_NAME=0000:1a:01.0\n");
