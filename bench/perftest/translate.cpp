@@ -225,7 +225,7 @@ void Translation::choose_test() {
   plan_.report.title = fmt::format("{} {}{} Test", title, tool_.bandwidth ? "BW" : "Latency",
                                    has("mcg") ? " Multicast" : "");
   connection_ = command_.value("connection").value_or(has("mcg") ? "UD" : "RC");
-  const std::string accepted(perftest_connections(tool_));
+  const std::string accepted(tool_.connections);
   if (fmt::format("/{}/", accepted).find(fmt::format("/{}/", connection_)) == std::string::npos)
     throw invalid_value(perftest_option("connection").text(), connection_,
                         fmt::format("{}, which {} can use here", accepted, tool_.name));
@@ -349,7 +349,7 @@ void Translation::choose_posting() {
   if (plan_.inline_given) {
     report.inline_bytes = inline_size();
   } else if (gpu_option().empty()) {  // the CPU copies inline data, and reaches no GPU
-    report.inline_bytes = perftest_default_inline(tool_, datagrams());
+    report.inline_bytes = datagrams() ? tool_.datagram_inline_bytes : tool_.inline_bytes;
   }
   put("inline", report.inline_bytes == 0 ? "off" : std::to_string(report.inline_bytes));
 }
