@@ -141,11 +141,15 @@ BackgroundData BackgroundTraffic::between(Clock::time_point begin, Clock::time_p
 
 namespace {
 
-class BackgroundMeasurer final : public Measurer {
+class BackgroundMeasurer final : public MeasurerOver {
  public:
   BackgroundMeasurer(std::unique_ptr<Measurer> cases, MakeBackground make, std::uint64_t loops,
                      const InterruptSource& interrupt)
-      : cases_(std::move(cases)), make_(std::move(make)), loops_(loops), interrupt_(interrupt) {}
+      : MeasurerOver(*cases),
+        cases_(std::move(cases)),
+        make_(std::move(make)),
+        loops_(loops),
+        interrupt_(interrupt) {}
 
   void set_background(const TestCase* background) override { wanted_ = background; }
 
@@ -160,15 +164,6 @@ class BackgroundMeasurer final : public Measurer {
       traffic_.reset();  // the next case has one that is known to run
       throw;
     }
-  }
-
-  bool usable() const override { return cases_->usable(); }
-  void tell_responder(const nlohmann::json& row) override { cases_->tell_responder(row); }
-  nlohmann::ordered_json initiator_environment() const override {
-    return cases_->initiator_environment();
-  }
-  nlohmann::ordered_json responder_environment() const override {
-    return cases_->responder_environment();
   }
 
  private:

@@ -27,10 +27,10 @@
 namespace rdmameter {
 namespace {
 
-class OptionalSettingsMeasurer final : public Measurer {
+class OptionalSettingsMeasurer final : public MeasurerOver {
  public:
   OptionalSettingsMeasurer(Measurer& inner, OptionalSettings settings)
-      : inner_(inner), may_give_up_(settings) {}
+      : MeasurerOver(inner), may_give_up_(settings) {}
 
   Outcome measure(const TestCase& asked) override {
     try {
@@ -38,14 +38,6 @@ class OptionalSettingsMeasurer final : public Measurer {
     } catch (const Unsupported& error) {
       return measure_with_less(asked, error.what());
     }
-  }
-  bool usable() const override { return inner_.usable(); }
-  void tell_responder(const nlohmann::json& row) override { inner_.tell_responder(row); }
-  nlohmann::ordered_json initiator_environment() const override {
-    return inner_.initiator_environment();
-  }
-  nlohmann::ordered_json responder_environment() const override {
-    return inner_.responder_environment();
   }
 
  private:
@@ -64,7 +56,7 @@ class OptionalSettingsMeasurer final : public Measurer {
       const OptionalSettings less{
           before.inline_bytes || (attempt.inline_bytes && may_give_up_.inline_bytes),
           before.extended_api || (attempt.extended_api && may_give_up_.extended_api)};
-      if (same(less, before)) continue;
+      if (less == before) continue;
       try {
         Outcome outcome = inner_.measure(without(asked, less));
         given_up_ = less;
@@ -76,9 +68,6 @@ class OptionalSettingsMeasurer final : public Measurer {
     throw Unsupported(why);
   }
 
-  static bool same(const OptionalSettings& a, const OptionalSettings& b) {
-    return a.inline_bytes == b.inline_bytes && a.extended_api == b.extended_api;
-  }
   static const char* name_of(const OptionalSettings& less, const OptionalSettings& before) {
     const bool no_inline = less.inline_bytes && !before.inline_bytes;
     const bool no_api = less.extended_api && !before.extended_api;
@@ -87,7 +76,6 @@ class OptionalSettingsMeasurer final : public Measurer {
                                : "by ibv_post_send";
   }
 
-  Measurer& inner_;
   const OptionalSettings may_give_up_;
   OptionalSettings given_up_;
 };

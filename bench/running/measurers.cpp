@@ -44,20 +44,13 @@ class LoopbackMeasurer final : public Measurer {
 };
 
 /// Each case by what its pattern asks for.
-class MeasurerByPattern final : public Measurer {
+class MeasurerByPattern final : public MeasurerOver {
  public:
   MeasurerByPattern(std::unique_ptr<Measurer> traffic, std::unique_ptr<Measurer> control)
-      : traffic_(std::move(traffic)), control_(std::move(control)) {}
+      : MeasurerOver(*traffic), traffic_(std::move(traffic)), control_(std::move(control)) {}
 
   Outcome measure(const TestCase& test_case) override {
     return (test_case.needs_responder() ? traffic_ : control_)->measure(test_case);
-  }
-  bool usable() const override { return traffic_->usable(); }
-  nlohmann::ordered_json initiator_environment() const override {
-    return traffic_->initiator_environment();
-  }
-  nlohmann::ordered_json responder_environment() const override {
-    return traffic_->responder_environment();
   }
 
  private:
