@@ -74,8 +74,7 @@ void refuse_own_options(std::string_view command, const std::vector<std::string>
 }
 
 Variant read_side(const std::string& letter, const std::string& text) {
-  Variant side{
-      .letter = letter, .text = without_token(text), .program = {}, .variables = {}, .options = {}};
+  Variant side{.letter = letter, .text = without_token(text)};
   std::vector<std::string> words = words_of(side, text);
   auto word = words.begin();
   for (; word != words.end() && is_assignment(*word); ++word) {

@@ -295,7 +295,6 @@ ExitStatus CheckRun::measure() {
   plan_ = plan_check(ends_, request_.limits);
   for (const CheckedEnds& ends : ends_)
     subjects_.push_back({.name = ends.device,
-                         .context = {},
                          .findings = here_.at("findings"),
                          .peer_findings = peer_.is_null() ? Json() : peer_.at("findings")});
   if (!plan_.cases.empty() && plan_.cases.back().pair == ends_.size()) {

@@ -20,6 +20,7 @@
 #include "core/engine/case_memory.h"
 #include "core/log/print.h"
 #include "core/result/output_file.h"
+#include "reports/summary/facts.h"
 #include "reports/text/text.h"
 #include "reports/topology/connections.h"
 
@@ -33,11 +34,8 @@ struct CurveEnd {
 };
 
 std::optional<std::uint64_t> max_qp_of(const nlohmann::ordered_json& environment) {
-  const nlohmann::ordered_json::json_pointer max_qp("/device/max_qp");
-  if (!environment.is_object() || !environment.contains(max_qp) ||
-      !environment.at(max_qp).is_number_unsigned())
-    return std::nullopt;
-  return environment.at(max_qp).get<std::uint64_t>();
+  const nlohmann::ordered_json& told = fact_at(environment, "/device/max_qp");
+  return told.is_number_unsigned() ? std::optional(told.get<std::uint64_t>()) : std::nullopt;
 }
 
 bool share_device(const nlohmann::ordered_json& a, const nlohmann::ordered_json& b) {

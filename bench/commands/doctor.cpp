@@ -40,10 +40,7 @@ SessionOptions server_of(const DoctorOptions& options) {
 
 /// @param server  null: examine this machine alone
 Diagnosis diagnose(const SessionOptions* server, const InterruptSource& interrupt) {
-  Diagnosis diagnosis{.here = examination_json(examine({}, try_devices())),
-                      .peer = {},
-                      .between = {},
-                      .why_no_peer = {}};
+  Diagnosis diagnosis{.here = examination_json(examine({}, try_devices()))};
   if (server == nullptr) return diagnosis;
   try {
     diagnosis.peer = examine_peer(*server, interrupt);

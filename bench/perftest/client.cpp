@@ -22,6 +22,7 @@
 #include "core/result/output_file.h"
 #include "core/result/result_file.h"
 #include "core/result/row_json.h"
+#include "reports/summary/facts.h"
 #include "reports/text/terminal_lines.h"
 
 namespace rdmameter {
@@ -173,12 +174,10 @@ void PerftestOutput::row(const Row& row) {
 bool print_interval_row(const PerftestReport& report, const TestCase& test_case,
                         const ProgressInterval& interval) {
   const auto time_ns = static_cast<std::uint64_t>(std::llround(interval.length_s * 1e9));
-  return print_now(perftest_row(report, {.size_bytes = test_case.size_bytes,
-                                         .iterations = interval.operations,
-                                         .traffic = PerftestTraffic{interval.operations, time_ns},
-                                         .forward = {},
-                                         .backward = {},
-                                         .latency = {}}));
+  return print_now(
+      perftest_row(report, {.size_bytes = test_case.size_bytes,
+                            .iterations = interval.operations,
+                            .traffic = PerftestTraffic{interval.operations, time_ns}}));
 }
 
 /// @param on_connected  borrowed; may be chosen later
@@ -235,14 +234,10 @@ std::optional<std::uint64_t> agreed_mtu(const Measurer& measurer) {
   std::optional<std::uint64_t> least;
   for (const auto& environment :
        {measurer.initiator_environment(), measurer.responder_environment()}) {
-    if (!environment.is_object()) return std::nullopt;
-    const auto device = environment.value("device", nlohmann::ordered_json());
-    if (!device.is_object()) return std::nullopt;
-    const auto told = device.value("active_mtu_bytes", nlohmann::ordered_json());
+    const std::uint64_t mtu = count_at(environment, "/device/active_mtu_bytes");
     // What a port can have; a peer may say anything.
     constexpr std::uint64_t kLeast = 256, kMost = 4096;
-    if (!told.is_number_unsigned() || told < kLeast || told > kMost) return std::nullopt;
-    const auto mtu = told.get<std::uint64_t>();
+    if (mtu < kLeast || mtu > kMost) return std::nullopt;
     least = std::min(least.value_or(mtu), mtu);
   }
   return least;
@@ -302,7 +297,7 @@ bool run_perftest_client(PerftestPlan plan, const Invocation& invocation) {
     output.begin_table(perftest_connection(connected, false));
   };
   if (plan.own.device == kPerftestNullDevice)  // it connects nothing
-    output.begin_table({cases.front().test_case, {}, {}, {}});
+    output.begin_table({cases.front().test_case});
   const RunTally tally = run_cases(cases, flags, *measurer, invocation.interrupt.word(), output);
   output.finish(plan.report.intervals && !tally.interrupted && output.fine());
   if (tally.interrupted) throw Interrupted("interrupted");

@@ -104,7 +104,7 @@ PerftestCommand read_perftest_command(const PerftestTool& tool,
   argv.push_back(nullptr);
   const int argc = static_cast<int>(words.size());
 
-  PerftestCommand command{.tool = &tool, .given = {}, .host = {}};
+  PerftestCommand command{.tool = &tool};
   optind = 0;  // glibc: begin anew
   opterr = 0;
   for (int code = 0; (code = getopt_long(argc, argv.data(), table.letters.c_str(),

@@ -133,7 +133,7 @@ std::unique_ptr<Measurer> make_measurer(const RunTarget& target, std::span<const
                                                InterruptSource& end) {
     RunTarget place = target;
     place.session.on_interval = listener;
-    const PlannedCase planned{.test_case = background, .name = {}, .why_skipped = {}};
+    const PlannedCase planned{.test_case = background};
     return make_plain_measurer(place, std::span(&planned, 1), clock, end);
   };
   return make_background_measurer(std::move(measurer), make_background, loops, interrupt);
