@@ -6,6 +6,7 @@
 #include <fnmatch.h>
 
 #include <algorithm>
+#include <array>
 #include <unordered_set>
 
 #include "bench/cases/words.h"
@@ -256,6 +257,16 @@ std::vector<PlannedCase> plan_cases(std::span<const Test* const> tests,
   Expansion expansion(axes(), given);
   for (const Test* test : tests) expansion.add(test->name, test->default_case());
   return expansion.take();
+}
+
+void ChosenAxes::set(std::string_view option, std::string_view value) {
+  const Axis* const axis = find_axis(option);
+  given_.push_back({axis, read_axis_list(*axis, value)});
+}
+
+PlannedCase ChosenAxes::plan(std::string_view test) const {
+  const std::array tests{&*std::ranges::find(catalog(), test, &Test::name)};
+  return plan_cases(tests, given_).front();
 }
 
 std::vector<PlannedCase> plan_topologies(std::span<const std::string> graphs,
