@@ -127,6 +127,19 @@ class Translation {
   void put_flag(std::string_view option, std::string_view axis_name, const char* text) {
     if (has(option)) put(axis_name, text);
   }
+  void put_given(std::string_view option, std::string_view axis_name) {
+    if (const auto typed = command_.value(option)) put(option, axis_name, *typed);
+  }
+  /// @throws UsageError  the option is given, and not what it needs
+  void require(std::string_view option, bool there, std::string_view with) const {
+    if (has(option) && !there)
+      throw UsageError(fmt::format("{}: it goes with {}", perftest_option(option).text(), with));
+  }
+  void refuse_both(std::string_view one, std::string_view other) const {
+    if (has(one) && has(other))
+      throw UsageError(fmt::format("{} and {}: give one", perftest_option(one).text(),
+                                   perftest_option(other).text()));
+  }
   /// A whole number within an axis's range, or `otherwise` where the option was not given.
   std::uint64_t number(std::string_view option, std::string_view axis_name,
                        std::uint64_t otherwise);
@@ -142,6 +155,10 @@ class Translation {
   std::uint64_t tx_depth_ = 0;    ///< of a bandwidth
   std::uint64_t qps_ = 1, size_ = 0;
 };
+
+UsageError invalid(std::string_view option, std::string_view typed, std::string_view expected) {
+  return invalid_value(perftest_option(option).text(), typed, expected);
+}
 
 /// perftest takes 0x10 as 16.
 std::string decimal_text(const std::string& typed) {
@@ -160,7 +177,7 @@ void Translation::put(std::string_view option, std::string_view axis_name,
   try {
     set_axis(scratch, axis, text);
   } catch (const UsageError&) {
-    throw invalid_value(perftest_option(option).text(), typed, accepts_text(axis));
+    throw invalid(option, typed, accepts_text(axis));
   }
   plan_.axes.push_back({&axis, {text}});
 }
@@ -174,8 +191,8 @@ std::uint64_t Translation::number(std::string_view option, std::string_view axis
   const std::string text = decimal_text(*typed);
   const auto value = bytes ? parse_bytes(text) : parse_count(text);
   if (!value || *value < axis.min || *value > axis.max)
-    throw invalid_value(
-        perftest_option(option).text(), *typed,
+    throw invalid(
+        option, *typed,
         fmt::format("{} from {} to {}", bytes ? "bytes" : "a whole number", axis.min, axis.max));
   return *value;
 }
@@ -186,7 +203,7 @@ std::optional<double> Translation::decimal(std::string_view option) {
   double value = 0;
   const auto [at, error] = std::from_chars(typed->data(), typed->data() + typed->size(), value);
   if (error != std::errc{} || !(value >= 0))  // what follows the number is no part of it: "100M"
-    throw invalid_value(perftest_option(option).text(), *typed, "a decimal number of 0 or more");
+    throw invalid(option, *typed, "a decimal number of 0 or more");
   return value;
 }
 
@@ -197,8 +214,7 @@ void Translation::choose_test() {
     case ToolOperation::send:
       name = has("mcg") ? "mcast" : has("send_with_imm") ? "send_imm" : "send";
       title = has("send_with_imm") ? "Send_imm" : "Send";
-      if (has("mcg") && has("send_with_imm"))
-        throw UsageError("--send_with_imm and -g, --mcg: give one");
+      refuse_both("send_with_imm", "mcg");
       break;
     case ToolOperation::write:
       name = has("write_with_imm") ? "write_imm" : "write";
@@ -211,8 +227,7 @@ void Translation::choose_test() {
     case ToolOperation::atomic: {
       const std::string type = command_.value("atomic_type").value_or("FETCH_AND_ADD");
       if (type != "FETCH_AND_ADD" && type != "CMP_AND_SWAP")
-        throw invalid_value(perftest_option("atomic_type").text(), type,
-                            "CMP_AND_SWAP or FETCH_AND_ADD");
+        throw invalid("atomic_type", type, "CMP_AND_SWAP or FETCH_AND_ADD");
       name = type == "CMP_AND_SWAP" ? "cmp_swap" : "fetch_add";
       title = "Atomic " + type;
       break;
@@ -227,8 +242,8 @@ void Translation::choose_test() {
   connection_ = command_.value("connection").value_or(has("mcg") ? "UD" : "RC");
   const std::string accepted(tool_.connections);
   if (fmt::format("/{}/", accepted).find(fmt::format("/{}/", connection_)) == std::string::npos)
-    throw invalid_value(perftest_option("connection").text(), connection_,
-                        fmt::format("{}, which {} can use here", accepted, tool_.name));
+    throw invalid("connection", connection_,
+                  fmt::format("{}, which {} can use here", accepted, tool_.name));
   std::string transport = connection_;
   std::ranges::transform(transport, transport.begin(),
                          [](char c) { return static_cast<char>(c - 'A' + 'a'); });
@@ -356,16 +371,15 @@ void Translation::choose_posting() {
 
 /// What perftest's software limiter does to a latency, and in a run of one burst: nothing.
 void Translation::check_pace() {
-  if (!has("rate_limit") && !has("burst_size")) return;
-  if (!has("rate_limit")) throw UsageError("--burst_size: it goes with --rate_limit");
+  require("burst_size", has("rate_limit"), "--rate_limit");
+  if (!has("rate_limit")) return;
   if (has("rdma_cm")) throw UsageError("--rate_limit: perftest has none with -R");
   if (*decimal("rate_limit") <= 0)
-    throw invalid_value(perftest_option("rate_limit").text(), *command_.value("rate_limit"),
-                        "a decimal number above 0");
+    throw invalid("rate_limit", *command_.value("rate_limit"), "a decimal number above 0");
   const std::string typed = command_.value("burst_size").value_or("0");
   const auto burst = parse_count(decimal_text(typed));
   if (!burst || *burst > std::numeric_limits<int>::max())
-    throw invalid_value(perftest_option("burst_size").text(), typed, "a whole number");
+    throw invalid("burst_size", typed, "a whole number");
   if (!tool_.bandwidth || (!by_time() && *burst >= iterations_ * qps_)) return;
   throw UsageError(
       "--rate_limit: a bandwidth test goes as fast as the device; for the latency at a given rate: "
@@ -386,7 +400,7 @@ void Translation::choose_memory() {
   const bool registers = command_.value("ib-dev") != kPerftestNullDevice;
   const bool relaxed = registers && !plain_write_lat && !has("disable_pcie_relaxed");
   put("relaxed-ordering", relaxed ? "on" : "off");
-  if (has("use_hugepages") && has("mmap")) throw UsageError("--use_hugepages and --mmap: give one");
+  refuse_both("use_hugepages", "mmap");
   put_flag("use_hugepages", "memory", "huge");
   put_flag("use_hugepages", "peer-memory", "huge");
   if (has("mmap")) {
@@ -410,18 +424,13 @@ std::string_view Translation::gpu_option() const {
 void Translation::choose_gpu() {
   const std::string_view option = gpu_option();
   const bool rocm = option == "use_rocm";
-  const auto require = [&](const char* name, bool there, const char* with) {
-    if (has(name) && !there) throw UsageError(fmt::format("--{}: it goes with {}", name, with));
-  };
   require("use_cuda_dmabuf", !option.empty() && !rocm, "--use_cuda");
   require("use_rocm_dmabuf", rocm, "--use_rocm");
   require("use_data_direct", has("use_cuda_dmabuf"), "--use_cuda_dmabuf");
   if (option.empty()) return;
-  if (has("use_cuda") && has("use_cuda_bus_id"))
-    throw UsageError("--use_cuda and --use_cuda_bus_id: give one");
+  refuse_both("use_cuda", "use_cuda_bus_id");
   if (has("use_cuda_bus_id") && command_.value(option)->find(':') == std::string::npos)
-    throw invalid_value("--use_cuda_bus_id", *command_.value(option),
-                        "a place such as 0000:17:00.0");
+    throw invalid(option, *command_.value(option), "a place such as 0000:17:00.0");
   if (has("use_hugepages") || has("mmap") || (!rocm && has("use_rocm")))
     throw UsageError("--use_cuda, --use_rocm, --use_hugepages and --mmap: give one");
   const std::string memory =
@@ -438,9 +447,8 @@ void Translation::put_flow_labels(const std::string& typed) {
   if (typed.find(',') == typed.npos) return put("flow_label", "flow-label", typed);
   const auto labels = parse_flow_labels(std::string(kLabelsPerQp) + typed);
   if (!labels)
-    throw invalid_value(
-        perftest_option("flow_label").text(), typed,
-        fmt::format("whole numbers from 0 to {}, separated by commas", kMaxFlowLabel));
+    throw invalid("flow_label", typed,
+                  fmt::format("whole numbers from 0 to {}, separated by commas", kMaxFlowLabel));
   put("flow-label", flow_labels_text(*labels));
 }
 
@@ -450,24 +458,17 @@ void Translation::choose_path() {
     if (option.fate == PerftestOption::Fate::axis) put(name, option.becomes, typed);
   }
   put_flag("rdma_cm", "connect", "cm");
-  if (const auto tos = command_.value("tos")) {
-    if (!has("rdma_cm"))
-      throw UsageError("-T, --tos: it goes with -R, --rdma_cm; else use --tclass");
-    if (has("tclass")) throw UsageError("-T, --tos and --tclass: give one");
-    put("tos", "tclass", *tos);
-  }
+  require("tos", has("rdma_cm"), "-R, --rdma_cm; else use --tclass");
+  refuse_both("tos", "tclass");
+  put_given("tos", "tclass");
   if (const auto label = command_.value("flow_label")) put_flow_labels(*label);
-  if (const auto group = command_.value("MGID")) {
-    if (!has("mcg")) throw UsageError("-M, --MGID: it goes with -g, --mcg");
-    put("MGID", "group", *group);
-  }
+  require("MGID", has("mcg"), "-g, --mcg");
+  put_given("MGID", "group");
   if (has("events") && tool_.operation == ToolOperation::write && !has("write_with_imm"))
     throw UsageError("-e, --events: of writes it goes with --write_with_imm alone");
   put_flag("events", "wait", "event");
-  if (const auto vector = command_.value("vector")) {
-    if (!has("events")) throw UsageError("-X, --vector: it goes with -e, --events");
-    put("vector", "comp-vector", *vector);
-  }
+  require("vector", has("events"), "-e, --events");
+  put_given("vector", "comp-vector");
 }
 
 /// Each end chooses its own device, as in perftest.
@@ -478,16 +479,13 @@ void Translation::choose_ends() {
   if (const auto port = command_.value("port")) {
     const auto number = parse_count(*port);
     if (!number || *number < 1 || *number > 65535)
-      throw invalid_value(perftest_option("port").text(), *port, "a whole number from 1 to 65535");
+      throw invalid("port", *port, "a whole number from 1 to 65535");
     plan_.port = static_cast<std::uint16_t>(*number);
   }
-  const auto end_axis = [&](std::string_view option, std::string_view axis_name) {
-    if (const auto typed = command_.value(option)) put(option, axis_name, *typed);
-  };
-  end_axis("ib-dev", "device");
-  end_axis("ib-port", "port-num");
-  end_axis("gid-index", "gid-index");
-  end_axis("pin_cores", "core");
+  put_given("ib-dev", "device");
+  put_given("ib-port", "port-num");
+  put_given("gid-index", "gid-index");
+  put_given("pin_cores", "core");
   if (!has("pin_cores")) put_flag("disable_numa", "core", "off");
   TestCase scratch = plan_.tests.front()->default_case();
   for (const GivenAxis& given : plan_.axes)
@@ -499,7 +497,7 @@ void Translation::choose_ends() {
   for (const char* option : {"bind_source_ip", "source_ip"})
     if (const auto typed = command_.value(option);
         typed && !IpAddress::parse(without_scope(*typed)))
-      throw invalid_value(perftest_option(option).text(), *typed, "a numeric address");
+      throw invalid(option, *typed, "a numeric address");
   const auto source = command_.value("bind_source_ip");
   if (plan_.host.empty())
     plan_.bind = source ? *source : command_.value("source_ip").value_or("");
@@ -520,8 +518,7 @@ void Translation::choose_report() {
   report.intervals = has("run_infinitely");
   report.gid_given = has("gid-index");
   report.recv_list_given = has("recv_post_list");
-  if (report.both && !has("bidirectional"))
-    throw UsageError("--report-both: it goes with -b, --bidirectional");
+  require("report-both", has("bidirectional"), "-b, --bidirectional");
   choose_output();
   if (has("out_json")) plan_.json = kPerftestJson;
   if (const auto file = command_.value("out_json_file")) plan_.json = *file;
@@ -540,8 +537,7 @@ void Translation::choose_output() {
   else if (!tool_.bandwidth && *output == "latency")
     plan_.report.output = Output::latency;
   else
-    throw invalid_value("--output", *output,
-                        tool_.bandwidth ? "bandwidth or message_rate" : "latency");
+    throw invalid("output", *output, tool_.bandwidth ? "bandwidth or message_rate" : "latency");
 }
 
 /// Where perftest has none, it says so, unless none is wanted.
