@@ -16,7 +16,7 @@
 #include <numeric>
 #include <random>
 #include <set>
-#include <sstream>
+#include <string_view>
 
 #include "bench/commands/ab_variant.h"
 #include "bench/doctor/examination_text.h"
@@ -122,10 +122,8 @@ std::vector<std::string> names_of_side(const AbPlan& plan, const Variant& side,
   const ExitResult end =
       run_child(side.command(plan.common, {"--benchmark_list_tests"}), side.variables, interrupt);
   if (end.status != 0) fail(side, end.status);
-  std::vector<std::string> names;
-  std::istringstream lines(end.output);
-  for (std::string line; std::getline(lines, line);) names.push_back(line);
-  return names;
+  const std::vector<std::string_view> names = text_lines(end.output);
+  return {names.begin(), names.end()};
 }
 
 /// One case of both sides: its index, and what makes a process measure it alone.

@@ -38,6 +38,9 @@ std::size_t text_width(std::string_view text);
 std::string pad_left(std::string_view text, std::size_t width);
 std::string pad_right(std::string_view text, std::size_t width);
 
+/// The lines of a text, without their ends.
+std::vector<std::string_view> text_lines(std::string_view text);
+
 /// Breaks at spaces so that lines fit; a longer word has a line of its own.
 /// @param first   begins the first line; the others are indented by its width
 /// @param breaks  characters after which a word that is longer than a line may be broken
