@@ -81,6 +81,8 @@ class CheckRun {
   CheckRun(const CheckRequest& request, const Invocation& invocation)
       : request_(request), invocation_(invocation), target_(request.host.target) {}
 
+  /// Writes the result, and prints what was found.
+  /// @throws NoDevice, UsageError, MeasurementError, Interrupted  nothing could be measured
   ExitStatus measure();
 
  private:
@@ -317,12 +319,6 @@ ExitStatus CheckRun::measure() {
   return report(tally, std::move(findings));
 }
 
-/// Writes the result, and prints what was found.
-/// @throws NoDevice, UsageError, MeasurementError, Interrupted  nothing could be measured
-ExitStatus run_check(const CheckRequest& request, const Invocation& invocation) {
-  return CheckRun(request, invocation).measure();
-}
-
 struct CheckArguments : MeasuringOptions {  // of the positionals one, HOST
   bool loopback = false;
   std::optional<double> time_s;
@@ -435,7 +431,7 @@ Action declare_check(CLI::App& app) {
   declare_check_options(app, *options);
   app.footer(check_footer());
   return [options](const Invocation& invocation) {
-    return run_check(completed(*options), invocation);
+    return CheckRun(completed(*options), invocation).measure();
   };
 }
 

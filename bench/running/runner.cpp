@@ -34,13 +34,6 @@ Row bare_row(const RowPlace& place, const TestCase& test_case) {
   return row;
 }
 
-Row unmeasured_row(const RowPlace& place, Row::Status status, const std::string& message) {
-  Row row = bare_row(place, place.planned.test_case);
-  row.status = status;
-  row.message = message;
-  return row;
-}
-
 double time_per_operation_ns(const Row& row) {
   if (row.bandwidth) return ratio(row.bandwidth->window_ns, row.bandwidth->messages);
   if (!row.latency) return 0.0;
@@ -60,12 +53,11 @@ Row measured_row(const RowPlace& place, const Outcome& outcome) {
   return row;
 }
 
-Row skipped_row(const RowPlace& place, const std::string& reason) {
-  return unmeasured_row(place, Row::Status::skipped, reason);
-}
-
-Row error_row(const RowPlace& place, const std::string& message) {
-  return unmeasured_row(place, Row::Status::error, message);
+Row unmeasured_row(const RowPlace& place, Row::Status status, const std::string& message) {
+  Row row = bare_row(place, place.planned.test_case);
+  row.status = status;
+  row.message = message;
+  return row;
 }
 
 namespace {
@@ -199,19 +191,21 @@ void Run::settle(Progress& progress, Row& row, double spent_ns) {
 }
 
 Row Run::measure(const RowPlace& place) {
-  if (!place.planned.why_skipped.empty()) return skipped_row(place, place.planned.why_skipped);
-  if (!unusable_.empty()) return error_row(place, "not measured: " + unusable_);
+  using enum Row::Status;
+  if (!place.planned.why_skipped.empty())
+    return unmeasured_row(place, skipped, place.planned.why_skipped);
+  if (!unusable_.empty()) return unmeasured_row(place, error, "not measured: " + unusable_);
   try {
     const Background* const background = place.planned.background.get();
     measurer_.set_background(background == nullptr ? nullptr : &background->test_case);
     return measured_row(place, measurer_.measure(place.planned.test_case));
   } catch (const Interrupted&) {
     throw;
-  } catch (const Unsupported& error) {
-    return skipped_row(place, error.what());
-  } catch (const std::exception& error) {
-    if (stop_.reason() == StopReason::interrupted) throw Interrupted(error_text(error));
-    return failed(place, error_text(error));
+  } catch (const Unsupported& why) {
+    return unmeasured_row(place, skipped, why.what());
+  } catch (const std::exception& why) {
+    if (stop_.reason() == StopReason::interrupted) throw Interrupted(error_text(why));
+    return failed(place, error_text(why));
   }
 }
 
@@ -219,7 +213,7 @@ Row Run::failed(const RowPlace& place, const std::string& why) {
   const ExitStatus status = status_of(std::current_exception());
   tally_.failure = tally_.failed == 0 || tally_.failure == status ? status : ExitStatus::failed;
   if (!measurer_.usable()) unusable_ = why;
-  return error_row(place, why);
+  return unmeasured_row(place, Row::Status::error, why);
 }
 
 void Run::count(const Row& row) {
@@ -250,8 +244,7 @@ ExitStatus RunTally::status() const {
   if (failed > 0 &&
       (measured == 0 || failure == ExitStatus::usage))  // one value of several is wrong
     return failure.value_or(ExitStatus::failed);
-  if (failed > 0) return ExitStatus::failed;
-  if (incomplete > 0) return ExitStatus::failed;
+  if (failed > 0 || incomplete > 0) return ExitStatus::failed;
   return measured > 0 ? ExitStatus::pass : ExitStatus::usage;
 }
 

@@ -35,8 +35,8 @@ struct RowPlace {
 /// messages for bandwidth. cpu_time: CPU ns of the measuring thread per operation.
 Row measured_row(const RowPlace& place, const Outcome& outcome);
 
-Row skipped_row(const RowPlace& place, const std::string& reason);
-Row error_row(const RowPlace& place, const std::string& message);
+/// @param status  skipped or error
+Row unmeasured_row(const RowPlace& place, Row::Status status, const std::string& message);
 
 /// Is called as a run goes on.
 class RunListener {
