@@ -16,22 +16,15 @@ namespace {
 /// Receives of all connections together, as long as each has kLeastReceives.
 constexpr std::uint64_t kReceives = 1024, kLeastReceives = 4;
 
-bool any_opcode(Opcode) {
-  return true;
-}
-bool sends_alone(Opcode opcode) {
-  return opcode == Opcode::send;
-}
-
 constexpr std::string_view kShared = "shared";
 constexpr std::string_view kSharedDescription =
     "RC QPs, each shared by T threads of the initiator, each of which uses all of them";
 
 const std::array kConnectionKinds{
-    ConnectionKind{"rc", "RC QPs, each with its own receive queue", 65536, any_opcode},
-    ConnectionKind{"srq", "RC QPs whose receives are in one SRQ; sends alone", 65536, sends_alone},
-    ConnectionKind{"ud", "one UD QP with so many address handles; sends alone", 4096, sends_alone},
-    ConnectionKind{"shared:2", kSharedDescription, 65536, any_opcode, 2},
+    ConnectionKind{"rc", "RC QPs, each with its own receive queue", 65536},
+    ConnectionKind{"srq", "RC QPs whose receives are in one SRQ; sends alone", 65536, true},
+    ConnectionKind{"ud", "one UD QP with so many address handles; sends alone", 4096, true},
+    ConnectionKind{"shared:2", kSharedDescription, 65536, false, 2},
 };
 
 constexpr std::array kConnectionOpcodes{

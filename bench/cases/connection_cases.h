@@ -18,9 +18,11 @@ namespace rdmameter {
 struct ConnectionKind {
   std::string name;  ///< as people type it: "rc", "shared:2"
   std::string_view description;
-  std::uint64_t max;  ///< of them at all
-  bool (*carries)(Opcode opcode);
+  std::uint64_t max;          ///< of them at all
+  bool sends_alone = false;   ///< else it carries any opcode
   std::uint64_t sharers = 1;  ///< threads that use each together
+
+  bool carries(Opcode opcode) const { return !sends_alone || opcode == Opcode::send; }
 };
 
 /// rc, srq, ud, shared:2: what is measured by default.

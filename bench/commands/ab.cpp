@@ -364,7 +364,7 @@ std::vector<std::size_t> measured_cases(const Comparison& comparison, const Comp
 /// for their times.
 std::vector<std::size_t> open_cases(const std::string& output, ComparisonOptions how) {
   const Comparable measured = read_comparable(output);
-  take_gates_of(measured, how);
+  if (how.gates.empty()) how.gates = measured.gates;
   const Comparison comparison = compare_sides(measured, how);
   return measured_cases(comparison, measured, [&](const CaseComparison& one) {
     return comparison.gated(one) &&
@@ -414,7 +414,7 @@ ExitStatus measure_and_compare(const AbArguments& options, const Invocation& inv
                 [&](std::uint64_t) { return open_cases(output.path(), how); });
   Comparable measured = read_comparable(output.path());
   add_noise(options.verdict, measured);
-  take_gates_of(measured, how);
+  if (how.gates.empty()) how.gates = measured.gates;
   if (plan.against_itself) record_noise(output.path(), measured);
   const Comparison first = compare_sides(measured, how);
   const Comparison last =
@@ -427,7 +427,7 @@ Action declare_ab(CLI::App& app) {
   add_option(app, "--a", options->a, "SIDE",
              "side A: [NAME=VALUE]... [PROGRAM] [options of run]; a PROGRAM has a / in it. "
              "Default: this program");
-  app.add_option("--b", options->b, "side B, in the same form")->type_name("SIDE");
+  add_option(app, "--b", options->b, "SIDE", "side B, in the same form");
   app.add_flag("--aa", options->against_itself,
                help_text("measure --a against itself, and record its noise for later comparisons"));
   app.add_flag(
@@ -444,8 +444,7 @@ Action declare_ab(CLI::App& app) {
       [](const std::string& text) { return read_seconds_ns("--budget", text, 1, kMaxBudgetNs); });
   add_option(app, "-o,--output", options->output, "FILE",
              "write both sides' rows, as one result, here");
-  app.add_option("RUN", options->common, "after --: what 'run' takes, for both sides")
-      ->type_name("");
+  add_option(app, "RUN", options->common, "", "after --: what 'run' takes, for both sides");
   declare_verdict_options(app, options->verdict);
   app.footer(
       "A block is a case on both sides, one after the other in an order that is drawn,\n"

@@ -215,8 +215,7 @@ Action declare_ci(CLI::App& app) {
             1, kMaxRuns);
   app.add_flag("--allow-environment-change", options->verdict.allow_environment_change,
                help_text("compare what was measured on different devices, kernels, links..."));
-  app.add_option("RUN", options->common, "after --: what 'run' takes besides the plan")
-      ->type_name("");
+  add_option(app, "RUN", options->common, "", "after --: what 'run' takes besides the plan");
   declare_verdict_options(app, options->verdict);
   app.footer(
       "With --base one run where the gates judge no times, else five, and five more\n"

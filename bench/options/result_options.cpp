@@ -152,10 +152,6 @@ void declare_verdict_options(CLI::App& app, VerdictOptions& options) {
                help_text("annotate a GitHub run: at most ten lines, on stdout"));
 }
 
-void take_gates_of(const Comparable& file, ComparisonOptions& options) {
-  if (options.gates.empty()) options.gates = file.gates;
-}
-
 void add_noise(const VerdictOptions& options, Comparable& file) {
   if (options.noise.empty()) return;
   const Comparable recorded = read_comparable(options.noise);
@@ -183,7 +179,7 @@ ExitStatus write_verdict(const Comparison& comparison, const VerdictOptions& opt
 }
 
 ExitStatus compare_results(const std::vector<std::string>& files, const VerdictOptions& options) {
-  ComparisonOptions how = options;
+  ComparisonOptions how = options;  // its gates are those of the files' plan, unless given
   if (files.empty() || files.size() > 2)
     throw UsageError(
         "compare: name two results, BASE and NEW, or one of 'rdmameter ab' that has both sides");
@@ -191,12 +187,12 @@ ExitStatus compare_results(const std::vector<std::string>& files, const VerdictO
   if (files.size() == 1) {
     Comparable both = read_comparable(files.front());
     add_noise(options, both);
-    take_gates_of(both, how);
+    if (how.gates.empty()) how.gates = both.gates;
     return write_verdict(compare_sides(both, how), options);
   }
   auto [base, other] = read_comparables(files.front(), files.back());
   add_noise(options, base);
-  take_gates_of(other, how);
+  if (how.gates.empty()) how.gates = other.gates;
   return write_verdict(compare_files(base, other, how), options);
 }
 

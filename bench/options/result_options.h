@@ -44,9 +44,6 @@ struct VerdictOptions : ComparisonOptions {
 
 void declare_verdict_options(CLI::App& app, VerdictOptions& options);
 
-/// The gates of the plan that a file was measured by, unless the command line asks for others.
-void take_gates_of(const Comparable& file, ComparisonOptions& options);
-
 /// Adds what --noise names to what the file records itself.
 void add_noise(const VerdictOptions& options, Comparable& file);
 
