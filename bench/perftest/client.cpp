@@ -151,7 +151,7 @@ class PerftestOutput final : public RunListener {
 
 void PerftestOutput::row(const Row& row) {
   if (writer_) writer_->append(row);
-  if (row.status == Row::Status::skipped && plan_.all_sizes && measured_ > 0) {
+  if (row.status == Row::Status::skipped && plan_.has("all") && measured_ > 0) {
     tell_note(fmt::format("{} bytes: {}", row.case_object.value("size_bytes", std::uint64_t{0}),
                           in_words_of_perftest(row.message)));
     return;
@@ -256,14 +256,14 @@ void fit_memory(std::vector<PlannedCase>& cases, const nlohmann::ordered_json& r
 void fit_inline(const PerftestPlan& plan, std::vector<PlannedCase>& cases, const Measurer& measurer,
                 PerftestReport& report) {
   const bool datagrams = cases.front().test_case.transport == Transport::ud;
-  if (!plan.inline_given)
+  if (!plan.has("inline_size"))
     for (const auto& environment :
          {measurer.initiator_environment(), measurer.responder_environment()})
       report.inline_bytes = std::min(
           report.inline_bytes, perftest_inline_on(environment, report.inline_bytes, datagrams));
   // The CPU copies inline data, and does not reach a GPU from which the server answers.
   if (const TestCase& first = cases.front().test_case;
-      !plan.inline_given && is_gpu(first.responder.memory) &&
+      !plan.has("inline_size") && is_gpu(first.responder.memory) &&
       (first.pattern == Pattern::ping_pong || first.bidirectional))
     report.inline_bytes = 0;
   for (PlannedCase& planned : cases) {
@@ -289,7 +289,8 @@ bool run_perftest_client(PerftestPlan plan, const Invocation& invocation) {
   require_possible(cases);
   plan.report.transport = perftest_transport(inner->initiator_environment());
   const auto measurer = with_optional_settings(
-      *inner, {.inline_bytes = !plan.inline_given, .extended_api = !plan.api_given});
+      *inner,
+      {.inline_bytes = !plan.has("inline_size"), .extended_api = !plan.has("use_old_post_send")});
   const BenchmarkFlags flags = initialize_benchmark({}, 1);
   PerftestOutput output(plan, *inner,
                         result_context(invocation.command_line, {}, flags, clock, *inner));

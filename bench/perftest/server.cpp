@@ -116,7 +116,7 @@ class ServerReport {
     PerftestReport& report = plan_.report;
     report.server = true;
     report.transport = perftest_transport(environment_);
-    if (!plan_.inline_given)
+    if (!plan_.has("inline_size"))
       report.inline_bytes = perftest_inline_on(environment_, report.inline_bytes,
                                                planned_.transport == Transport::ud);
   }

@@ -73,10 +73,9 @@ constexpr std::pair<std::string_view, const char*> kUnsaid[] = {{"threads", "1"}
 
 class Translation {
  public:
-  explicit Translation(const PerftestCommand& command) : command_(command), tool_(*command.tool) {}
+  explicit Translation(const PerftestCommand& command) : plan_{command} {}
 
   PerftestPlan plan() {
-    plan_.tool = &tool_;
     choose_test();
     choose_length();
     choose_sizes();
@@ -111,7 +110,7 @@ class Translation {
   void choose_peak();
   void add_notes();
 
-  bool has(std::string_view option) const { return command_.has(option); }
+  bool has(std::string_view option) const { return plan_.has(option); }
   bool datagrams() const { return connection_ == "UD"; }
   bool by_time() const { return has("duration") || has("run_infinitely"); }
 
@@ -128,7 +127,7 @@ class Translation {
     if (has(option)) put(axis_name, text);
   }
   void put_given(std::string_view option, std::string_view axis_name) {
-    if (const auto typed = command_.value(option)) put(option, axis_name, *typed);
+    if (const auto typed = plan_.value(option)) put(option, axis_name, *typed);
   }
   /// @throws UsageError  the option is given, and not what it needs
   void require(std::string_view option, bool there, std::string_view with) const {
@@ -147,9 +146,8 @@ class Translation {
   std::uint64_t inline_size();
   void require_one(std::string_view option, std::uint64_t number);
 
-  const PerftestCommand& command_;
-  const PerftestTool& tool_;
   PerftestPlan plan_;
+  const PerftestTool& tool_ = *plan_.tool;
   std::string connection_ = "RC";
   std::uint64_t iterations_ = 0;  ///< of one QP
   std::uint64_t tx_depth_ = 0;    ///< of a bandwidth
@@ -184,7 +182,7 @@ void Translation::put(std::string_view option, std::string_view axis_name,
 
 std::uint64_t Translation::number(std::string_view option, std::string_view axis_name,
                                   std::uint64_t otherwise) {
-  const auto typed = command_.value(option);
+  const auto typed = plan_.value(option);
   if (!typed) return otherwise;
   const Axis& axis = *find_axis(axis_name);
   const bool bytes = axis.kind == AxisKind::bytes;
@@ -198,7 +196,7 @@ std::uint64_t Translation::number(std::string_view option, std::string_view axis
 }
 
 std::optional<double> Translation::decimal(std::string_view option) {
-  const auto typed = command_.value(option);
+  const auto typed = plan_.value(option);
   if (!typed) return std::nullopt;
   double value = 0;
   const auto [at, error] = std::from_chars(typed->data(), typed->data() + typed->size(), value);
@@ -225,7 +223,7 @@ void Translation::choose_test() {
       title = "RDMA_Read";
       break;
     case ToolOperation::atomic: {
-      const std::string type = command_.value("atomic_type").value_or("FETCH_AND_ADD");
+      const std::string type = plan_.value("atomic_type").value_or("FETCH_AND_ADD");
       if (type != "FETCH_AND_ADD" && type != "CMP_AND_SWAP")
         throw invalid("atomic_type", type, "CMP_AND_SWAP or FETCH_AND_ADD");
       name = type == "CMP_AND_SWAP" ? "cmp_swap" : "fetch_add";
@@ -239,7 +237,7 @@ void Translation::choose_test() {
   if (number("post_list", "post-list", 1) > 1) title += " Post List";
   plan_.report.title = fmt::format("{} {}{} Test", title, tool_.bandwidth ? "BW" : "Latency",
                                    has("mcg") ? " Multicast" : "");
-  connection_ = command_.value("connection").value_or(has("mcg") ? "UD" : "RC");
+  connection_ = plan_.value("connection").value_or(has("mcg") ? "UD" : "RC");
   const std::string accepted(tool_.connections);
   if (fmt::format("/{}/", accepted).find(fmt::format("/{}/", connection_)) == std::string::npos)
     throw invalid("connection", connection_,
@@ -284,8 +282,6 @@ void Translation::choose_length() {
 }
 
 void Translation::choose_sizes() {
-  plan_.all_sizes = has("all");
-  plan_.size_given = has("size");
   const bool atomic = tool_.operation == ToolOperation::atomic;
   size_ = number("size", "size",
                  atomic            ? kAtomicBytes
@@ -293,7 +289,7 @@ void Translation::choose_sizes() {
                                    : kPerftestLatencySize);
   if (atomic && size_ != kAtomicBytes)
     throw UsageError(fmt::format("-s, --size: an atomic is of {} bytes", kAtomicBytes));
-  if (!plan_.all_sizes) {
+  if (!has("all")) {
     if (!atomic) put("size", size_);
     return;
   }
@@ -311,9 +307,9 @@ void Translation::choose_queues() {
   plan_.signals_given = has("cq-mod");
   if (!plan_.signals_given) {
     // -g alone is UD, too, but perftest looks before it knows.
-    const bool says_datagrams = command_.value("connection") == "UD";
+    const bool says_datagrams = plan_.value("connection") == "UD";
     const bool moderated =
-        size_ <= kModeratedBytes || plan_.all_sizes || says_datagrams || has("events");
+        size_ <= kModeratedBytes || has("all") || says_datagrams || has("events");
     if (!moderated) every = 1;
     if (list > 1) every = list;
   }
@@ -345,7 +341,7 @@ void Translation::choose_receives() {
   // Those that fill and empty the queue come, too, and one that finds no receive is lost.
   const std::uint64_t beyond = unreliable && !has("rx-depth") ? 3 * tx_depth_ : 0;
   if (!by_time()) depth = std::min(depth, iterations_ + beyond);
-  if (depth % 2 == 1 && !pulls && !plan_.all_sizes && !has("run_infinitely")) ++depth;
+  if (depth % 2 == 1 && !pulls && !has("all") && !has("run_infinitely")) ++depth;
   const std::uint64_t list = number("recv_post_list", "recv-post-list", 1);
   if (list > 1) {
     depth = (depth + list - 1) / list * list;
@@ -357,11 +353,9 @@ void Translation::choose_receives() {
 }
 
 void Translation::choose_posting() {
-  plan_.inline_given = has("inline_size");
-  plan_.api_given = has("use_old_post_send");
-  put("api", plan_.api_given ? "classic" : "extended");
+  put("api", has("use_old_post_send") ? "classic" : "extended");
   PerftestReport& report = plan_.report;
-  if (plan_.inline_given) {
+  if (has("inline_size")) {
     report.inline_bytes = inline_size();
   } else if (gpu_option().empty()) {  // the CPU copies inline data, and reaches no GPU
     report.inline_bytes = datagrams() ? tool_.datagram_inline_bytes : tool_.inline_bytes;
@@ -375,8 +369,8 @@ void Translation::check_pace() {
   if (!has("rate_limit")) return;
   if (has("rdma_cm")) throw UsageError("--rate_limit: perftest has none with -R");
   if (*decimal("rate_limit") <= 0)
-    throw invalid("rate_limit", *command_.value("rate_limit"), "a decimal number above 0");
-  const std::string typed = command_.value("burst_size").value_or("0");
+    throw invalid("rate_limit", *plan_.value("rate_limit"), "a decimal number above 0");
+  const std::string typed = plan_.value("burst_size").value_or("0");
   const auto burst = parse_count(decimal_text(typed));
   if (!burst || *burst > std::numeric_limits<int>::max())
     throw invalid("burst_size", typed, "a whole number");
@@ -388,7 +382,7 @@ void Translation::check_pace() {
 
 /// -I, of which 0 is none.
 std::uint64_t Translation::inline_size() {
-  const std::string typed = decimal_text(*command_.value("inline_size"));
+  const std::string typed = decimal_text(*plan_.value("inline_size"));
   const std::uint64_t bytes = parse_count(typed) == 0 ? 0 : number("inline_size", "inline", 0);
   return datagrams() ? std::min(bytes, kMaxInlineOfDatagrams) : bytes;
 }
@@ -397,16 +391,16 @@ void Translation::choose_memory() {
   const bool plain_write_lat =
       tool_.operation == ToolOperation::write && !tool_.bandwidth && !has("write_with_imm");
   // A plain write's latency finds a message by its last byte, which must be the last to arrive.
-  const bool registers = command_.value("ib-dev") != kPerftestNullDevice;
+  const bool registers = plan_.value("ib-dev") != kPerftestNullDevice;
   const bool relaxed = registers && !plain_write_lat && !has("disable_pcie_relaxed");
   put("relaxed-ordering", relaxed ? "on" : "off");
   refuse_both("use_hugepages", "mmap");
   put_flag("use_hugepages", "memory", "huge");
   put_flag("use_hugepages", "peer-memory", "huge");
   if (has("mmap")) {
-    if (command_.host.empty())
+    if (plan_.host.empty())
       throw UsageError("--mmap: the server maps no file; give it to the client only");
-    put("mmap", "memory", std::string(kFileMemory) + *command_.value("mmap"));
+    put("mmap", "memory", std::string(kFileMemory) + *plan_.value("mmap"));
   }
   choose_gpu();
   put_flag("odp", "odp", "on");
@@ -429,13 +423,13 @@ void Translation::choose_gpu() {
   require("use_data_direct", has("use_cuda_dmabuf"), "--use_cuda_dmabuf");
   if (option.empty()) return;
   refuse_both("use_cuda", "use_cuda_bus_id");
-  if (has("use_cuda_bus_id") && command_.value(option)->find(':') == std::string::npos)
-    throw invalid(option, *command_.value(option), "a place such as 0000:17:00.0");
+  if (has("use_cuda_bus_id") && plan_.value(option)->find(':') == std::string::npos)
+    throw invalid(option, *plan_.value(option), "a place such as 0000:17:00.0");
   if (has("use_hugepages") || has("mmap") || (!rocm && has("use_rocm")))
     throw UsageError("--use_cuda, --use_rocm, --use_hugepages and --mmap: give one");
   const std::string memory =
-      fmt::format("{}{}", rocm ? kRocmMemory : kCudaMemory, *command_.value(option));
-  put(option, command_.host.empty() ? "peer-memory" : "memory", memory);
+      fmt::format("{}{}", rocm ? kRocmMemory : kCudaMemory, *plan_.value(option));
+  put(option, plan_.host.empty() ? "peer-memory" : "memory", memory);
   put(option, "gpu-registration",
       has("use_data_direct")                             ? "data-direct"
       : has("use_cuda_dmabuf") || has("use_rocm_dmabuf") ? "dmabuf"
@@ -453,7 +447,7 @@ void Translation::put_flow_labels(const std::string& typed) {
 }
 
 void Translation::choose_path() {
-  for (const auto& [name, typed] : command_.given) {
+  for (const auto& [name, typed] : plan_.given) {
     const PerftestOption& option = perftest_option(name);
     if (option.fate == PerftestOption::Fate::axis) put(name, option.becomes, typed);
   }
@@ -461,7 +455,7 @@ void Translation::choose_path() {
   require("tos", has("rdma_cm"), "-R, --rdma_cm; else use --tclass");
   refuse_both("tos", "tclass");
   put_given("tos", "tclass");
-  if (const auto label = command_.value("flow_label")) put_flow_labels(*label);
+  if (const auto label = plan_.value("flow_label")) put_flow_labels(*label);
   require("MGID", has("mcg"), "-g, --mcg");
   put_given("MGID", "group");
   if (has("events") && tool_.operation == ToolOperation::write && !has("write_with_imm"))
@@ -473,10 +467,9 @@ void Translation::choose_path() {
 
 /// Each end chooses its own device, as in perftest.
 void Translation::choose_ends() {
-  plan_.host = command_.host;
-  if (plan_.host.empty() && command_.value("ib-dev") == kPerftestNullDevice)
+  if (plan_.host.empty() && plan_.value("ib-dev") == kPerftestNullDevice)
     throw UsageError("-d null: the null device has no server; name a host, which is not asked");
-  if (const auto port = command_.value("port")) {
+  if (const auto port = plan_.value("port")) {
     const auto number = parse_count(*port);
     if (!number || *number < 1 || *number > 65535)
       throw invalid("port", *port, "a whole number from 1 to 65535");
@@ -492,15 +485,14 @@ void Translation::choose_ends() {
     if (given.values.size() == 1) set_axis(scratch, *given.axis, given.values.front());
   plan_.own = {scratch.initiator, scratch.registration.gpu};
   // A server's GPU is its own to choose; other memory is the client's.
-  const bool own_gpu = command_.host.empty() && is_gpu(scratch.responder.memory);
+  const bool own_gpu = plan_.host.empty() && is_gpu(scratch.responder.memory);
   plan_.own.memory = own_gpu ? scratch.responder.memory : std::string();
   for (const char* option : {"bind_source_ip", "source_ip"})
-    if (const auto typed = command_.value(option);
-        typed && !IpAddress::parse(without_scope(*typed)))
+    if (const auto typed = plan_.value(option); typed && !IpAddress::parse(without_scope(*typed)))
       throw invalid(option, *typed, "a numeric address");
-  const auto source = command_.value("bind_source_ip");
+  const auto source = plan_.value("bind_source_ip");
   if (plan_.host.empty())
-    plan_.bind = source ? *source : command_.value("source_ip").value_or("");
+    plan_.bind = source ? *source : plan_.value("source_ip").value_or("");
   else
     plan_.source = source.value_or("");
 }
@@ -521,13 +513,13 @@ void Translation::choose_report() {
   require("report-both", has("bidirectional"), "-b, --bidirectional");
   choose_output();
   if (has("out_json")) plan_.json = kPerftestJson;
-  if (const auto file = command_.value("out_json_file")) plan_.json = *file;
+  if (const auto file = plan_.value("out_json_file")) plan_.json = *file;
   plan_.min_bandwidth = decimal("limit_bw");
   plan_.min_rate = decimal("limit_msgrate");
 }
 
 void Translation::choose_output() {
-  const auto output = command_.value("output");
+  const auto output = plan_.value("output");
   if (!output) return;
   using Output = PerftestReport::Output;
   if (tool_.bandwidth && *output == "bandwidth")
@@ -562,7 +554,7 @@ void Translation::add_notes() {
     notes.emplace_back("-D: all of it is measured (perftest leaves out its begin and its end)");
   if (has("duration") && !tool_.bandwidth)
     notes.emplace_back("-D: percentiles are in the file of --out_json_file");
-  if (const auto size = command_.value("size"); size && !parse_count(decimal_text(*size)))
+  if (const auto size = plan_.value("size"); size && !parse_count(decimal_text(*size)))
     notes.push_back(fmt::format("-s, --size: {} is {} bytes", *size, size_));
   if (!plan_.json.empty())
     notes.push_back(fmt::format(
@@ -590,7 +582,8 @@ std::vector<PlannedCase> perftest_cases(const PerftestPlan& plan) {
 
 void fit_datagrams(const PerftestPlan& plan, std::vector<PlannedCase>& cases,
                    std::optional<std::uint64_t> mtu_bytes) {
-  if (plan.size_given || plan.all_sizes) return;
+  // Sizes that -a asks for are left out where they do not fit.
+  if (plan.has("size") || plan.has("all")) return;
   for (PlannedCase& planned : cases) {
     TestCase& test_case = planned.test_case;
     if (test_case.transport != Transport::ud) continue;
