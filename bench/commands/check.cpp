@@ -55,23 +55,21 @@ using Json = nlohmann::ordered_json;
 
 /// Gives each row the bounds of its own devices, and keeps it. The result's context describes only
 /// those of the first.
-class CheckRows final : public RunListener {
+class CheckRows final : public RunOutput {
  public:
-  explicit CheckRows(RunOutput& output) : output_(output) {}
+  CheckRows(const std::string& output, const Json& context) : RunOutput(output, context, {}) {
+    omit_lines();
+  }
 
   void of_devices(const Json& context) { bounds_.emplace(context); }
-  void begin(const std::string& name, std::uint64_t done, std::uint64_t all) override {
-    output_.begin(name, done, all);
-  }
   void row(const Row& row) override {
     rows_.push_back(std::make_unique<Row>(row));
     bounds_->note(*rows_.back());
-    output_.row(*rows_.back());
+    RunOutput::row(*rows_.back());
   }
   const std::vector<std::unique_ptr<Row>>& rows() const { return rows_; }
 
  private:
-  RunOutput& output_;
   std::optional<PayloadBounds> bounds_;
   std::vector<std::unique_ptr<Row>> rows_;  ///< readings borrow them
 };
@@ -112,7 +110,6 @@ class CheckRun {
   std::vector<std::uint64_t> repeated_;
   std::uint64_t begun_ = 0;
   std::vector<CheckSubject> subjects_;  ///< by pair
-  std::unique_ptr<RunOutput> output_;
   std::unique_ptr<CheckRows> rows_;
   std::vector<Row> expected_;
 };
@@ -195,12 +192,9 @@ void CheckRun::describe(std::size_t pair, const Measurer& measurer) {
   CheckSubject& subject = subjects_[pair];
   if (measurer.usable()) subject.context = {{"rdmameter", ends}};
   if (subject.name.empty()) subject.name = text_at(ends, "/initiator/device/name");
-  if (!output_) {
-    const Json context = result_context(invocation_.command_line, {}, flags_, clock_, measurer);
-    output_ = std::make_unique<RunOutput>(request_.output, context, std::vector<PlannedCase>{});
-    output_->omit_lines();
-    rows_ = std::make_unique<CheckRows>(*output_);
-  }
+  if (!rows_)
+    rows_ = std::make_unique<CheckRows>(
+        request_.output, result_context(invocation_.command_line, {}, flags_, clock_, measurer));
   rows_->of_devices(subject.context);
 }
 
@@ -270,7 +264,7 @@ std::vector<std::string> CheckRun::notes(std::span<const CheckReading> readings)
 }
 
 ExitStatus CheckRun::report(const RunTally& tally, std::vector<CheckFinding> findings) {
-  output_->finish(tally);
+  rows_->finish(tally);
   if (tally.interrupted) return ExitStatus::interrupted;
   const std::vector<CheckReading> read = readings();
   const CheckReport report{.subjects = subjects_,
@@ -310,7 +304,7 @@ ExitStatus CheckRun::measure() {
     planned_.push_back(one.planned);
   }
   RunTally tally = measure_cases(which);
-  if (!output_) return ExitStatus::failed;
+  if (!rows_) return ExitStatus::failed;
   std::vector<CheckFinding> findings = judge_check(subjects_, readings(), expected_);
   if (const auto again = cases_of(findings); !again.empty() && !tally.interrupted) {
     tally += measure_cases(again);
