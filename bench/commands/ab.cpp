@@ -77,16 +77,13 @@ class ScratchDirectory {
               fmt::format("mend --{}, or what stands after --, such as -- HOST TEST", side.letter));
 }
 
-/// --benchmark_filter for some names and no others. Its characters are those of a POSIX extended
-/// regular expression, in which a name's own must stand for themselves.
-std::string filter_of(const std::vector<std::string>& names, const std::vector<std::size_t>& only) {
+/// --benchmark_filter for this name and no other. Its characters are those of a POSIX extended
+/// regular expression, in which the name's own must stand for themselves.
+std::string filter_of(const std::string& name) {
   std::string pattern;
-  for (const std::size_t index : only) {
-    pattern += pattern.empty() ? "" : "|";
-    for (const char c : names[index]) {
-      if (std::string_view("\\.[]()*+?{}|^$").find(c) != std::string_view::npos) pattern += '\\';
-      pattern += c;
-    }
+  for (const char c : name) {
+    if (std::string_view("\\.[]()*+?{}|^$").find(c) != std::string_view::npos) pattern += '\\';
+    pattern += c;
   }
   return fmt::format("--benchmark_filter=^({})$", pattern);
 }
@@ -141,7 +138,7 @@ std::vector<AbCase> cases_of(const AbPlan& plan, std::vector<std::size_t> only,
   }
   std::vector<AbCase> cases;
   for (const std::size_t index : only)
-    cases.push_back({index, filter_of(a, {index}), filter_of(b, {index})});
+    cases.push_back({index, filter_of(a[index]), filter_of(b[index])});
   return cases;
 }
 
@@ -225,12 +222,12 @@ class BlockProgress {
   double next_s_ = 0;
 };
 
-/// Indexes of the cases that are measured further, after so many blocks.
-using OpenCases = std::function<std::vector<std::size_t>(std::uint64_t blocks)>;
+/// Indexes of the cases that are measured further.
+using OpenCases = std::function<std::vector<std::size_t>()>;
 
 /// Measures and writes a result that holds both sides; it is valid after each block.
 /// @param only  indexes of cases; empty: all
-/// @param open  asked after each look but the last; none: all cases are
+/// @param open  asked after each look but the last; none: there is one look
 /// @throws NoDevice, UsageError, MeasurementError, Interrupted  as the processes end
 void measure_sides(const AbPlan& plan, const std::vector<std::size_t>& only,
                    const std::string& output, const InterruptSource& interrupt,
@@ -251,12 +248,10 @@ void measure_sides(const AbPlan& plan, const std::vector<std::size_t>& only,
       measurement.check_sides();
     }
     if (spent() || look == plan.looks.back()) break;
-    if (open) {
-      const std::vector<std::size_t> further = open(block);
-      std::erase_if(cases, [&](const AbCase& one) {
-        return std::ranges::find(further, one.index) == further.end();
-      });
-    }
+    const std::vector<std::size_t> further = open();
+    std::erase_if(cases, [&](const AbCase& one) {
+      return std::ranges::find(further, one.index) == further.end();
+    });
     if (cases.empty()) break;
   }
   progress.end();
@@ -411,7 +406,7 @@ ExitStatus measure_and_compare(const AbArguments& options, const Invocation& inv
   check_cases(plan, invocation.interrupt);
   const OutputFile output(options.output);
   measure_sides(plan, {}, output.path(), invocation.interrupt,
-                [&](std::uint64_t) { return open_cases(output.path(), how); });
+                [&] { return open_cases(output.path(), how); });
   Comparable measured = read_comparable(output.path());
   add_noise(options.verdict, measured);
   if (how.gates.empty()) how.gates = measured.gates;
