@@ -43,13 +43,12 @@ struct Background {
 
 struct PlannedCase {
   TestCase test_case;
-  std::string name;                         ///< test/transport/option:value... for the axes given
-  std::string why_skipped;                  ///< empty: it can be tried
-  std::vector<std::string_view> used = {};  ///< options of the given axes that it has
-  std::string host = {};                    ///< of --hosts: where; empty: there is only one place
-  std::string beside =
-      {};  ///< of --background: Background::text, or kNoBackground; empty: not asked
-  std::shared_ptr<const Background> background = {};  ///< null: it is alone
+  std::string name;                    ///< test/transport/option:value... for the axes given
+  std::string why_skipped;             ///< empty: it can be tried
+  std::vector<std::string_view> used;  ///< options of the given axes that it has
+  std::string host;                    ///< of --hosts: where; empty: there is only one place
+  std::string beside;  ///< of --background: Background::text, or kNoBackground; empty: not asked
+  std::shared_ptr<const Background> background;  ///< null: it is alone
 };
 
 /// The cross product, first axis slowest. An axis without meaning for a test (its depth, for a

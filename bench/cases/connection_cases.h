@@ -43,8 +43,8 @@ std::span<const ConnectionOpcode> connection_opcodes();
 struct ConnectionSettings {
   std::uint64_t window = 256;      ///< messages outstanding in all; at least one on each connection
   std::string duration = "200ms";  ///< of a rate, as --duration takes it
-  std::uint64_t iterations = 2000;    ///< of a latency; 0: there is none
-  std::vector<GivenAxis> given = {};  ///< one value each
+  std::uint64_t iterations = 2000;  ///< of a latency; 0: there is none
+  std::vector<GivenAxis> given;     ///< one value each
 };
 
 /// One number of connections, with its place in the curves.

@@ -80,8 +80,8 @@ void set_repetitions(Until& until, const BenchmarkFlags& flags) {
 struct Place {
   const RunHost& host;
   CaseRange range;
-  std::unique_ptr<RemoteServer> server = nullptr;  ///< that of ssh://; ends after the measurer
-  std::unique_ptr<Measurer> measurer = nullptr;    ///< has said bye
+  std::unique_ptr<RemoteServer> server;  ///< that of ssh://; ends after the measurer
+  std::unique_ptr<Measurer> measurer;    ///< has said bye
 };
 
 /// Hosts whose cases the filter left out have none.

@@ -29,7 +29,7 @@ std::string limit_text(std::uint64_t count) {
 /// What help says of an axis's values beside its words.
 struct AxisValues {
   const char* type;
-  std::string range = {};  ///< "; 1 to 2^24"
+  std::string range;  ///< "; 1 to 2^24"
 };
 
 AxisValues axis_values(const Axis& axis) {

@@ -25,8 +25,8 @@ struct PerftestOption {
   std::string_view value;  ///< what help calls its value; empty: it takes none
   Fate fate;
   std::string_view becomes;
-  std::string_view help = {};  ///< empty: not listed by --help
-  unsigned tools = ~0U;        ///< the tools that have it, see option_table.cpp
+  std::string_view help;  ///< empty: not listed by --help
+  unsigned tools = ~0U;   ///< the tools that have it, see option_table.cpp
 
   bool applies(const PerftestTool& tool) const noexcept;
   /// "-s, --size", "--report_gbits"

@@ -29,9 +29,8 @@ std::vector<std::string> environment_with(
   for (char** each = environ; *each != nullptr; ++each) {
     const std::string entry(*each);
     const std::string name = entry.substr(0, entry.find('='));
-    bool replaced = false;
-    for (const auto& [known, value] : variables) replaced |= known == name;
-    if (!replaced) list.push_back(entry);
+    if (std::ranges::none_of(variables, [&](const auto& one) { return one.first == name; }))
+      list.push_back(entry);
   }
   for (const auto& [name, value] : variables) list.push_back(name + "=" + value);
   return list;

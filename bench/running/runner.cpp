@@ -115,7 +115,7 @@ class Run {
     std::uint64_t repetitions = 0;
     bool ended = false;  ///< for a reason of its own: it was skipped, or settled
     // Only with until_:
-    std::optional<Settling> settling = {};
+    std::optional<Settling> settling;
     double spent_ns = 0;
     unsigned failures = 0;  ///< in succession
   };

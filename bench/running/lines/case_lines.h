@@ -64,7 +64,7 @@ class CaseTable {
     bool bandwidth = false, shared = false;
     double line_rate_gbps = 0;  ///< of all directions; 0: not known
     std::uint64_t ended = 0, repetitions = 1, lost = 0;
-    std::array<std::vector<double>, kColumns> numbers = {};  ///< a value for each repetition
+    std::array<std::vector<double>, kColumns> numbers;  ///< a value for each repetition
   };
 
   std::string ended(std::map<std::uint64_t, Case>::iterator at);
@@ -92,8 +92,8 @@ std::string run_header(const nlohmann::ordered_json& context,
 /// How many cases of a run were measured, failed or were skipped.
 struct RunCount {
   RunTally rows;
-  std::size_t cases = 0;                                          ///< that were measured
-  std::vector<std::pair<std::string, std::size_t>> reasons = {};  ///< why others were skipped
+  std::size_t cases = 0;                                     ///< that were measured
+  std::vector<std::pair<std::string, std::size_t>> reasons;  ///< why others were skipped
 };
 
 /// How many were measured, skipped and failed, and why; what to type next.
