@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <utility>
 
 #include "bench/cases/cases.h"
 #include "core/base/kernel_files.h"

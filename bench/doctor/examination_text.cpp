@@ -8,7 +8,6 @@
 #include <cstdlib>
 #include <string>
 #include <string_view>
-#include <utility>
 
 #include "core/log/print.h"
 #include "reports/summary/facts.h"

@@ -14,7 +14,6 @@
 #include "bench/options/measuring_options.h"
 #include "bench/options/plan.h"
 #include "bench/options/run_hosts.h"
-#include "bench/running/benchmark_flags.h"
 #include "core/base/error.h"
 #include "reports/stats/factorial.h"
 

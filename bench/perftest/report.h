@@ -9,7 +9,6 @@
 #include <string>
 #include <string_view>
 
-#include "bench/perftest/tool.h"
 #include "core/result/row.h"
 #include "core/test_case/test_case.h"
 
