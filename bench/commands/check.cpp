@@ -107,8 +107,7 @@ class CheckRun {
   std::vector<CheckedEnds> ends_;
   CheckPlan plan_;
   std::vector<PlannedCase> planned_;  ///< those of plan_
-  std::vector<std::uint64_t> repeated_;
-  std::uint64_t begun_ = 0;
+  EarlierRounds earlier_;
   std::vector<CheckSubject> subjects_;  ///< by pair
   std::unique_ptr<CheckRows> rows_;
   std::vector<Row> expected_;
@@ -208,11 +207,8 @@ RunTally CheckRun::measure_cases(const std::vector<std::size_t>& which) {
     if (of_pair.empty()) continue;
     const std::unique_ptr<Measurer> measurer = open(pair);
     describe(pair, *measurer);
-    const std::uint64_t begun = begun_;
-    begun_ += of_pair.size();
-    tally += run_round(planned_,
-                       {.which = std::move(of_pair), .repetitions = 1, .seed = 0, .begun = begun},
-                       repeated_, *measurer, invocation_.interrupt.word(), *rows_);
+    tally += run_round(planned_, {.which = std::move(of_pair), .repetitions = 1}, earlier_,
+                       *measurer, invocation_.interrupt.word(), *rows_);
   }
   return tally;
 }

@@ -158,8 +158,8 @@ class ConnectionsRun {
   std::unique_ptr<RemoteServer> server_;  // ends after the measurer
   std::vector<ConnectionCase> cases_;
   std::vector<PlannedCase> planned_;  ///< those of cases_
-  std::vector<std::uint64_t> repeated_;
-  std::uint64_t begun_ = 0, round_ = 0;
+  EarlierRounds earlier_;
+  std::uint64_t round_ = 0;
 };
 
 std::unique_ptr<Measurer> ConnectionsRun::open() {
@@ -182,15 +182,11 @@ RunTally ConnectionsRun::measure_round(std::vector<std::size_t> which, CurveRows
                                        Measurer& measurer) {
   planned_.clear();
   for (const ConnectionCase& one : cases_) planned_.push_back(one.planned);
-  const std::uint64_t measurements = which.size() * request_.repetitions;
-  const RunTally tally = run_round(planned_,
-                                   {.which = std::move(which),
-                                    .repetitions = request_.repetitions,
-                                    .seed = request_.order_seed + round_++,
-                                    .begun = begun_},
-                                   repeated_, measurer, invocation_.interrupt.word(), rows);
-  begun_ += measurements;
-  return tally;
+  return run_round(planned_,
+                   {.which = std::move(which),
+                    .repetitions = request_.repetitions,
+                    .seed = request_.order_seed + round_++},
+                   earlier_, measurer, invocation_.interrupt.word(), rows);
 }
 
 /// The case of a rate, which is made where there is none.

@@ -86,11 +86,11 @@ class Run {
         listener_(listener),
         until_(until) {}
 
-  /// Goes on after earlier rounds. @param repeated  of each case
-  void go_on(const RepetitionRound& round, const std::vector<std::uint64_t>& repeated) {
-    for (std::size_t i = 0; i < cases_.size(); ++i) progress_[i].repetitions = repeated[i];
-    begun_ = round.begun;
-    all_ = round.begun + round.which.size() * round.repetitions;
+  /// Goes on after earlier rounds. @param all  repetitions of these and of this one
+  void go_on(const EarlierRounds& earlier, std::uint64_t all) {
+    for (std::size_t i = 0; i < cases_.size(); ++i) progress_[i].repetitions = earlier.repeated[i];
+    begun_ = earlier.begun;
+    all_ = all;
   }
   /// Of the case, in this round and before.
   std::uint64_t repeated(std::size_t index) const { return progress_[index].repetitions; }
@@ -292,24 +292,26 @@ RunTally run_interleaved(const std::vector<PlannedCase>& cases, std::uint64_t re
                          RunListener& listener) {
   std::vector<std::size_t> all(cases.size());
   std::iota(all.begin(), all.end(), std::size_t{0});
-  std::vector<std::uint64_t> repeated;
-  return run_round(cases, {.which = all, .repetitions = repetitions, .seed = seed}, repeated,
-                   measurer, stop, listener);
+  EarlierRounds none;
+  return run_round(cases, {.which = all, .repetitions = repetitions, .seed = seed}, none, measurer,
+                   stop, listener);
 }
 
 RunTally run_round(const std::vector<PlannedCase>& cases, const RepetitionRound& round,
-                   std::vector<std::uint64_t>& repeated, Measurer& measurer, const StopFlag& stop,
+                   EarlierRounds& earlier, Measurer& measurer, const StopFlag& stop,
                    RunListener& listener) {
   Run run(cases, round.repetitions, measurer, stop, listener);
-  repeated.resize(cases.size());
-  run.go_on(round, repeated);
+  const std::uint64_t all = earlier.begun + round.which.size() * round.repetitions;
+  earlier.repeated.resize(cases.size());
+  run.go_on(earlier, all);
   std::mt19937_64 random(round.seed);
   for (std::uint64_t repetition = 0; repetition < round.repetitions; ++repetition) {
     std::vector<std::size_t> order = round.which;
     if (round.repetitions > 1) shuffle(order, random);
     for (const std::size_t index : order) run.repeat(index);
   }
-  for (const std::size_t index : round.which) repeated[index] = run.repeated(index);
+  for (const std::size_t index : round.which) earlier.repeated[index] = run.repeated(index);
+  earlier.begun = all;
   return run.finish();
 }
 
