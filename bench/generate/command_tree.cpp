@@ -8,6 +8,8 @@
 #include <cctype>
 #include <memory>
 
+#include "bench/cases/words.h"
+
 namespace rdmameter {
 namespace {
 
@@ -65,12 +67,8 @@ std::string one_line(std::string text) {
 
 std::vector<std::string> OptionEntry::words() const {
   std::vector<std::string> list;
-  for (std::size_t at = 0; at < value.size();) {
-    const std::size_t end = std::min(value.find('|', at), value.size());
-    const std::string word = value.substr(at, end - at);
-    if (!word.empty() && !has_upper(word)) list.push_back(word);  // N, FILE: what it is, no word
-    at = end + 1;
-  }
+  for (const std::string_view word : list_items(value, '|'))
+    if (!word.empty() && !has_upper(word)) list.emplace_back(word);  // N, FILE: what it is, no word
   return list;
 }
 
