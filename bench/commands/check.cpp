@@ -94,7 +94,6 @@ class CheckRun {
   std::vector<CheckReading> readings() const;
   std::vector<std::string> notes(std::span<const CheckReading> readings) const;
   ExitStatus report(const RunTally& tally, std::vector<CheckFinding> findings);
-  double elapsed_s() const;
 
   const CheckRequest& request_;
   const Invocation& invocation_;
@@ -112,10 +111,6 @@ class CheckRun {
   std::unique_ptr<CheckRows> rows_;
   std::vector<Row> expected_;
 };
-
-double CheckRun::elapsed_s() const {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begun_at_).count();
-}
 
 /// Starts the server, where ssh is to, and examines both ends.
 void CheckRun::reach_peer() {
@@ -263,11 +258,12 @@ ExitStatus CheckRun::report(const RunTally& tally, std::vector<CheckFinding> fin
   rows_->finish(tally);
   if (tally.interrupted) return ExitStatus::interrupted;
   const std::vector<CheckReading> read = readings();
+  const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - begun_at_;
   const CheckReport report{.subjects = subjects_,
                            .readings = read,
                            .findings = std::move(findings),
                            .notes = notes(read),
-                           .elapsed_s = elapsed_s()};
+                           .elapsed_s = elapsed.count()};
   const TextStyle style = terminal_style();
   std::string line = check_line(report, true);
   if (!request_.expect.empty() && count_expected(read, expected_) == 0)
