@@ -147,8 +147,7 @@ std::vector<CheckedEnds> CheckRun::chosen_ends() const {
   if (!devices.empty() && devices.front() == kAllDevices) {
     devices.clear();
     for (const PortFacts& port : list_ports("", kAuto))
-      if (port.usable() && std::ranges::find(devices, port.device) == devices.end())
-        devices.push_back(port.device);
+      if (port.usable()) add_once(devices, port.device);
   }
   if (devices.empty()) devices.emplace_back();  // who opens it says why there is none
   std::vector<CheckedEnds> ends;

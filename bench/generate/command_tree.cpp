@@ -43,7 +43,7 @@ CommandEntry command_of(const CLI::App& app, std::vector<std::string> path) {
 void add_commands(std::vector<CommandEntry>& commands, const CLI::App& app,
                   const std::vector<std::string>& path) {
   commands.push_back(command_of(app, path));
-  for (const CLI::App* sub : app.get_subcommands([](const CLI::App*) { return true; })) {
+  for (const CLI::App* sub : app.get_subcommands(nullptr)) {
     std::vector<std::string> deeper = path;
     deeper.push_back(sub->get_name());
     add_commands(commands, *sub, deeper);

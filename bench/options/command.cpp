@@ -134,7 +134,7 @@ std::string HelpLayout::make_option(const CLI::Option* option, bool is_positiona
 
 std::string HelpLayout::make_subcommands(const CLI::App* app, CLI::AppFormatMode) const {
   std::string text;
-  for (const CLI::App* sub : app->get_subcommands([](const CLI::App*) { return true; }))
+  for (const CLI::App* sub : app->get_subcommands(nullptr))
     text += described(sub->get_name(), sub->get_description());
   return text.empty() ? "" : "\nSubcommands:\n" + text;
 }

@@ -14,6 +14,7 @@
 #include "core/base/parse_value.h"
 #include "core/base/printable.h"
 #include "core/wire/socket.h"
+#include "reports/summary/facts.h"
 #include "reports/text/text.h"
 
 namespace rdmameter {
@@ -148,9 +149,8 @@ std::vector<std::string> read_host_list(const std::string& path) {
     if (host.empty()) continue;
     if (host.find_first_of(kBlanks) != host.npos)
       throw UsageError(fmt::format("{}: {}: a line has one host", path, excerpt(host)));
-    if (std::ranges::find(hosts, host) != hosts.end())
+    if (!add_once(hosts, host))
       throw UsageError(fmt::format("{}: {} is there twice", path, excerpt(host)));
-    hosts.push_back(host);
   }
   if (hosts.empty()) throw UsageError(path + ": names no host: one on each line");
   return hosts;
