@@ -185,7 +185,7 @@ TestCase BackgroundMeasurer::with_wait(TestCase test_case) const {
   const auto mine = initiator_environment(), theirs = responder_environment();
   const bool one_machine = mine.is_object() && theirs.is_object() && mine.contains("boot_id") &&
                            mine.at("boot_id") == theirs.value("boot_id", nlohmann::ordered_json());
-  const std::uint64_t loops = loops_of(test_case) + loops_;
+  const std::uint64_t loops = test_case.loops(Role::responder) + loops_;
   if (test_case.wait == Wait::automatic && loops * (one_machine ? 2 : 1) > allowed_cpus())
     test_case.wait = Wait::yield;
   return test_case;
@@ -205,10 +205,6 @@ Outcome BackgroundMeasurer::beside(const TestCase& test_case) {
 }
 
 }  // namespace
-
-std::uint64_t loops_of(const TestCase& test_case) {
-  return test_case.devices() * test_case.threads * (test_case.bidirectional ? 2 : 1);
-}
 
 std::unique_ptr<Measurer> make_background_measurer(std::unique_ptr<Measurer> cases,
                                                    MakeBackground make, std::uint64_t loops,

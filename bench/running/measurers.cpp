@@ -126,7 +126,8 @@ std::unique_ptr<Measurer> make_measurer(const RunTarget& target, std::span<const
     measurer = make_sweep_measurer(std::move(measurer), sweep_printer());
   std::uint64_t loops = 0;
   for (const PlannedCase& planned : cases)
-    if (planned.background) loops = std::max(loops, loops_of(planned.background->test_case));
+    if (planned.background)
+      loops = std::max(loops, planned.background->test_case.loops(Role::responder));
   if (loops == 0) return measurer;
   const auto make_background = [target, clock](const TestCase& background,
                                                const IntervalListener& listener,
