@@ -24,7 +24,7 @@ constexpr std::array<std::string_view, 3> kToldOtherwise{"device", "slot_rate", 
 std::string reasons_of(const CheckReport& report, std::size_t subject) {
   std::string text;
   for (const CheckFinding& finding : report.findings)
-    if (finding.subject == subject) text += (text.empty() ? "" : "; ") + finding.text;
+    if (finding.subject == subject) add_item(text, finding.text, "; ");
   return text;
 }
 

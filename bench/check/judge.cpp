@@ -17,6 +17,7 @@
 #include "reports/stats/sample.h"
 #include "reports/summary/line_rate.h"
 #include "reports/summary/metric.h"
+#include "reports/text/text.h"
 
 namespace rdmameter {
 namespace {
@@ -325,7 +326,7 @@ std::vector<std::string> loss_warnings(std::span<const CheckSubject> subjects,
         for (const auto& [name, count] : fact_at(reading.row->device_counters, end).items())
           if (is_loss(name) && count.is_number()) {
             events += count.get<double>();
-            if (names.find(name) == names.npos) names += (names.empty() ? "" : ", ") + name;
+            if (names.find(name) == names.npos) add_item(names, name);
           }
     }
     if (packets > 0 && events > kMostLost * packets)

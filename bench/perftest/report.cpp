@@ -25,16 +25,6 @@ constexpr double kMib = 1 << 20;
 /// Below this perftest prints Gb/s with six decimals.
 constexpr double kSmallGbits = 0.1;
 
-/// What perftest shows is half of a round trip.
-double parts_of(const PerftestLatency& latency) {
-  return latency.half_round_trip ? 2 : 1;
-}
-
-double exchanges_per_second(const PerftestLatency& latency) {
-  const double exchange_us = latency.mean * parts_of(latency);
-  return exchange_us == 0 ? 0 : 1e6 / exchange_us;
-}
-
 bool shows_six_digits(const PerftestReport& report, double average) {
   return report.gbits && average < kSmallGbits;
 }
@@ -48,6 +38,8 @@ PerftestLatency latency_of(const LatencyData& latency) {
   const HistogramData& samples = latency.histogram;
   const double divisor = divisor_of(latency);
   const LatencySummary summary = summarize(samples, divisor);
+  // What perftest shows is half of a round trip.
+  const double exchange_us = summary.mean * (latency.half_round_trip ? 2 : 1);
   const auto at = [&](double percent) {
     return static_cast<double>(percentile(samples, percent)) / divisor;
   };
@@ -58,7 +50,7 @@ PerftestLatency latency_of(const LatencyData& latency) {
           .stddev = summary.stddev,
           .p99 = at(99),
           .p99_9 = at(99.9),
-          .half_round_trip = latency.half_round_trip};
+          .exchanges_per_s = exchange_us == 0 ? 0 : 1e6 / exchange_us};
 }
 
 PerftestTraffic traffic_of(const BandwidthData& data) {
@@ -123,7 +115,7 @@ std::string latency_row(const PerftestReport& report, const PerftestNumbers& num
   std::string text;
   if (report.table == ReportTable::latency_duration) {
     text = fmt::format(" {:<7}       {}            {:<7.2f}        {:<7.2f}", numbers.size_bytes,
-                       numbers.iterations, latency.mean, exchanges_per_second(latency));
+                       numbers.iterations, latency.mean, latency.exchanges_per_s);
   } else {
     text = fmt::format(
         " {:<7} {}          {:<7.2f}        {:<7.2f}      {:<7.2f}  \t       {:<7.2f}     "
@@ -253,7 +245,7 @@ std::string perftest_results_json(const PerftestReport& report, const PerftestNu
     put("MsgRate", rate, 6);
   } else if (report.table == ReportTable::latency_duration) {
     put("t_avg", numbers.latency->mean);
-    put("tps_average", exchanges_per_second(*numbers.latency));
+    put("tps_average", numbers.latency->exchanges_per_s);
   } else {
     const PerftestLatency& latency = *numbers.latency;
     put("t_min", latency.min);
