@@ -3,7 +3,6 @@
 
 #include <fmt/core.h>
 #include <fmt/format.h>
-#include <fnmatch.h>
 
 #include <algorithm>
 #include <charconv>
@@ -18,15 +17,9 @@
 #include "reports/compare/gate.h"
 #include "reports/compare/output.h"
 #include "reports/text/terminal_lines.h"
+#include "reports/text/text.h"
 
 namespace rdmameter {
-namespace {
-
-bool matches(const std::string& name, const std::string& pattern) {
-  return name == pattern || fnmatch(pattern.c_str(), name.c_str(), 0) == 0;
-}
-
-}  // namespace
 
 void add_case_option(CLI::App& app, std::vector<std::string>& patterns) {
   add_option(app, "--case", patterns, "NAME",
@@ -35,19 +28,13 @@ void add_case_option(CLI::App& app, std::vector<std::string>& patterns) {
       ->allow_extra_args(false);
 }
 
-bool is_chosen(const std::string& name, const std::vector<std::string>& patterns) {
-  return patterns.empty() ||
-         std::any_of(patterns.begin(), patterns.end(),
-                     [&name](const auto& pattern) { return matches(name, pattern); });
-}
-
 std::vector<ResultFile> read_results(const std::vector<std::string>& paths,
                                      const std::vector<std::string>& patterns, Counters counters) {
   std::vector<bool> matched(patterns.size(), false);
   const auto chosen = [&](const std::string& name) {
     bool any = patterns.empty();
     for (std::size_t i = 0; i < patterns.size(); ++i)
-      if (matches(name, patterns[i])) any = matched[i] = true;
+      if (matches_name(name, patterns[i])) any = matched[i] = true;
     return any;
   };
   std::vector<ResultFile> files;

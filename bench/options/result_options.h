@@ -17,9 +17,6 @@ namespace rdmameter {
 /// Declares --case, which may be given more than once.
 void add_case_option(CLI::App& app, std::vector<std::string>& patterns);
 
-/// Does one of the globs match? Any name where there is no glob.
-bool is_chosen(const std::string& name, const std::vector<std::string>& patterns);
-
 enum class Counters { keep, leave_out };
 
 /// The files, read, with those cases alone.

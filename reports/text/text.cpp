@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <fnmatch.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -249,6 +250,16 @@ std::string shorten_name(const std::string& name, std::span<const std::string> p
   std::vector<std::string> own = name_parts(name);
   std::erase_if(own, [&](const std::string& part) { return std::ranges::count(parts, part) > 0; });
   return fmt::format("{}", fmt::join(own, "/"));
+}
+
+bool matches_name(const std::string& name, const std::string& pattern) {
+  return name == pattern || fnmatch(pattern.c_str(), name.c_str(), 0) == 0;
+}
+
+bool is_chosen(const std::string& name, std::span<const std::string> patterns) {
+  return patterns.empty() || std::ranges::any_of(patterns, [&](const std::string& pattern) {
+           return matches_name(name, pattern);
+         });
 }
 
 std::string name_lines(const std::string& name, std::size_t width) {

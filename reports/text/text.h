@@ -83,6 +83,11 @@ std::string first_names(std::span<const std::string> names, std::size_t most);
 /// The name without these parts.
 std::string shorten_name(const std::string& name, std::span<const std::string> parts);
 
+/// Is it that name, or does it match that glob?
+bool matches_name(const std::string& name, const std::string& pattern);
+/// One of these? Any name where there is none.
+bool is_chosen(const std::string& name, std::span<const std::string> patterns);
+
 /// A name in lines that fit, broken after a slash where it is too long for one; ends in '\n'.
 std::string name_lines(const std::string& name, std::size_t width);
 
