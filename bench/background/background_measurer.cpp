@@ -141,11 +141,15 @@ BackgroundData BackgroundTraffic::between(Clock::time_point begin, Clock::time_p
 
 namespace {
 
-class BackgroundMeasurer final : public Measurer {
+class BackgroundMeasurer final : public MeasurerOver {
  public:
   BackgroundMeasurer(std::unique_ptr<Measurer> cases, MakeBackground make, std::uint64_t loops,
                      const InterruptSource& interrupt)
-      : cases_(std::move(cases)), make_(std::move(make)), loops_(loops), interrupt_(interrupt) {}
+      : MeasurerOver(*cases),
+        cases_(std::move(cases)),
+        make_(std::move(make)),
+        loops_(loops),
+        interrupt_(interrupt) {}
 
   void set_background(const TestCase* background) override { wanted_ = background; }
 
@@ -160,15 +164,6 @@ class BackgroundMeasurer final : public Measurer {
       traffic_.reset();  // the next case has one that is known to run
       throw;
     }
-  }
-
-  bool usable() const override { return cases_->usable(); }
-  void tell_responder(const nlohmann::json& row) override { cases_->tell_responder(row); }
-  nlohmann::ordered_json initiator_environment() const override {
-    return cases_->initiator_environment();
-  }
-  nlohmann::ordered_json responder_environment() const override {
-    return cases_->responder_environment();
   }
 
  private:
@@ -190,7 +185,7 @@ TestCase BackgroundMeasurer::with_wait(TestCase test_case) const {
   const auto mine = initiator_environment(), theirs = responder_environment();
   const bool one_machine = mine.is_object() && theirs.is_object() && mine.contains("boot_id") &&
                            mine.at("boot_id") == theirs.value("boot_id", nlohmann::ordered_json());
-  const std::uint64_t loops = loops_of(test_case) + loops_;
+  const std::uint64_t loops = test_case.loops(Role::responder) + loops_;
   if (test_case.wait == Wait::automatic && loops * (one_machine ? 2 : 1) > allowed_cpus())
     test_case.wait = Wait::yield;
   return test_case;
@@ -210,10 +205,6 @@ Outcome BackgroundMeasurer::beside(const TestCase& test_case) {
 }
 
 }  // namespace
-
-std::uint64_t loops_of(const TestCase& test_case) {
-  return test_case.devices() * test_case.threads * (test_case.bidirectional ? 2 : 1);
-}
 
 std::unique_ptr<Measurer> make_background_measurer(std::unique_ptr<Measurer> cases,
                                                    MakeBackground make, std::uint64_t loops,

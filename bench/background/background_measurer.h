@@ -72,9 +72,6 @@ class BackgroundTraffic {
   std::thread thread_;  ///< last: it uses all of the above
 };
 
-/// Loops at one end.
-std::uint64_t loops_of(const TestCase& test_case);
-
 /// Where a case has a background (Measurer::set_background()), it is measured only once that has
 /// run for a while; the outcome says what the background did in the window of the case. The traffic
 /// goes on, between repetitions too, until a case has another background or none.

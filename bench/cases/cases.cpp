@@ -6,6 +6,7 @@
 #include <fnmatch.h>
 
 #include <algorithm>
+#include <array>
 #include <unordered_set>
 
 #include "bench/cases/words.h"
@@ -121,16 +122,13 @@ void Values::add_range(std::string_view first_text, std::string_view rest) {
 /// has its turn.
 void refuse_zero_among(const Axis& axis, std::string_view list,
                        const std::vector<std::string>& texts) {
-  if (axis.option != std::string_view("duration") || texts.size() < 2) return;
-  for (const std::string& text : texts) {
-    TestCase scratch;
-    set_axis(scratch, axis, text);
-    if (scratch.until_interrupted())
-      throw UsageError(fmt::format(
-          "--duration '{}': a comma separates values, and 0 is measured until Ctrl-C, so "
-          "it goes with no other{}",
-          printable(list), decimal_comma_hint(list)));
-  }
+  if (axis.option != kDurationOption || texts.size() < 2 ||
+      std::ranges::find(texts, "0") == texts.end())
+    return;
+  throw UsageError(
+      fmt::format("--duration '{}': a comma separates values, and 0 is measured until Ctrl-C, so "
+                  "it goes with no other{}",
+                  printable(list), decimal_comma_hint(list)));
 }
 
 }  // namespace
@@ -256,6 +254,16 @@ std::vector<PlannedCase> plan_cases(std::span<const Test* const> tests,
   Expansion expansion(axes(), given);
   for (const Test* test : tests) expansion.add(test->name, test->default_case());
   return expansion.take();
+}
+
+void ChosenAxes::set(std::string_view option, std::string_view value) {
+  const Axis* const axis = find_axis(option);
+  given_.push_back({axis, read_axis_list(*axis, value)});
+}
+
+PlannedCase ChosenAxes::plan(std::string_view test) const {
+  const std::array tests{&*std::ranges::find(catalog(), test, &Test::name)};
+  return plan_cases(tests, given_).front();
 }
 
 std::vector<PlannedCase> plan_topologies(std::span<const std::string> graphs,

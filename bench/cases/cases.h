@@ -2,6 +2,7 @@
 // Tests that people name, times axes: the cases of a run.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
@@ -42,13 +43,12 @@ struct Background {
 
 struct PlannedCase {
   TestCase test_case;
-  std::string name;                         ///< test/transport/option:value... for the axes given
-  std::string why_skipped;                  ///< empty: it can be tried
-  std::vector<std::string_view> used = {};  ///< options of the given axes that it has
-  std::string host = {};                    ///< of --hosts: where; empty: there is only one place
-  std::string beside =
-      {};  ///< of --background: Background::text, or kNoBackground; empty: not asked
-  std::shared_ptr<const Background> background = {};  ///< null: it is alone
+  std::string name;                    ///< test/transport/option:value... for the axes given
+  std::string why_skipped;             ///< empty: it can be tried
+  std::vector<std::string_view> used;  ///< options of the given axes that it has
+  std::string host;                    ///< of --hosts: where; empty: there is only one place
+  std::string beside;  ///< of --background: Background::text, or kNoBackground; empty: not asked
+  std::shared_ptr<const Background> background;  ///< null: it is alone
 };
 
 /// The cross product, first axis slowest. An axis without meaning for a test (its depth, for a
@@ -57,6 +57,22 @@ struct PlannedCase {
 /// duration are given
 std::vector<PlannedCase> plan_cases(std::span<const Test* const> tests,
                                     std::span<const GivenAxis> given);
+
+/// Values that make one case of a test.
+class ChosenAxes {
+ public:
+  /// @throws UsageError  as read_axis_list()
+  void set(std::string_view option, std::string_view value);
+  void set(std::string_view option, std::uint64_t value) { set(option, std::to_string(value)); }
+  void add(std::span<const GivenAxis> more) {
+    given_.insert(given_.end(), more.begin(), more.end());
+  }
+  /// @param test  its name in the catalog
+  PlannedCase plan(std::string_view test) const;
+
+ private:
+  std::vector<GivenAxis> given_;
+};
 
 /// Plans the cases of topologies, whose names begin with the graph's. What their own rules say
 /// (why_no_topology) is not looked at.

@@ -16,22 +16,15 @@ namespace {
 /// Receives of all connections together, as long as each has kLeastReceives.
 constexpr std::uint64_t kReceives = 1024, kLeastReceives = 4;
 
-bool any_opcode(Opcode) {
-  return true;
-}
-bool sends_alone(Opcode opcode) {
-  return opcode == Opcode::send;
-}
-
 constexpr std::string_view kShared = "shared";
 constexpr std::string_view kSharedDescription =
     "RC QPs, each shared by T threads of the initiator, each of which uses all of them";
 
 const std::array kConnectionKinds{
-    ConnectionKind{"rc", "RC QPs, each with its own receive queue", 65536, any_opcode},
-    ConnectionKind{"srq", "RC QPs whose receives are in one SRQ; sends alone", 65536, sends_alone},
-    ConnectionKind{"ud", "one UD QP with so many address handles; sends alone", 4096, sends_alone},
-    ConnectionKind{"shared:2", kSharedDescription, 65536, any_opcode, 2},
+    ConnectionKind{"rc", "RC QPs, each with its own receive queue", 65536},
+    ConnectionKind{"srq", "RC QPs whose receives are in one SRQ; sends alone", 65536, true},
+    ConnectionKind{"ud", "one UD QP with so many address handles; sends alone", 4096, true},
+    ConnectionKind{"shared:2", kSharedDescription, 65536, false, 2},
 };
 
 constexpr std::array kConnectionOpcodes{
@@ -40,38 +33,14 @@ constexpr std::array kConnectionOpcodes{
     ConnectionOpcode{"read", "read_bw", "read_lat", "read_lat", Opcode::rdma_read},
 };
 
-const Test& test_named(std::string_view name) {
-  return *std::ranges::find(catalog(), name, &Test::name);
-}
-
-class GivenAxes {
- public:
-  GivenAxes& set(std::string_view option, std::string value) {
-    given_.push_back({find_axis(option), {std::move(value)}});
-    return *this;
-  }
-  GivenAxes& set(std::string_view option, std::uint64_t value) {
-    return set(option, std::to_string(value));
-  }
-  void add(std::span<const GivenAxis> more) {
-    given_.insert(given_.end(), more.begin(), more.end());
-  }
-  PlannedCase plan(const Test& test) const {
-    const Test* const tests[] = {&test};
-    return plan_cases(tests, given_).front();
-  }
-
- private:
-  std::vector<GivenAxis> given_;
-};
-
 /// The axes by which the name tells this case from the others of a run.
-GivenAxes telling_axes(const ConnectionKind& kind, std::uint64_t active) {
-  GivenAxes axes;
+ChosenAxes telling_axes(const ConnectionKind& kind, std::uint64_t active) {
+  ChosenAxes axes;
   axes.set("transport", kind.name == "ud" ? "ud" : "rc");
   if (kind.name == "srq") axes.set("recv", "srq");
   if (kind.sharers > 1) axes.set("sharers", kind.sharers);
-  return axes.set(kind.name == "ud" ? "peers" : "qps", active);
+  axes.set(kind.name == "ud" ? "peers" : "qps", active);
+  return axes;
 }
 
 }  // namespace
@@ -101,7 +70,7 @@ std::span<const ConnectionOpcode> connection_opcodes() {
 ConnectionCase connection_case(const ConnectionKind& kind, const ConnectionOpcode& opcode,
                                std::uint64_t active, bool rate,
                                const ConnectionSettings& settings) {
-  GivenAxes told = telling_axes(kind, active), axes = told;
+  ChosenAxes told = telling_axes(kind, active), axes = told;
   // A receive and a signal for each message at every number of connections: what a message costs
   // this program does not change with the number.
   axes.set("recv-post-list", 1);
@@ -122,9 +91,9 @@ ConnectionCase connection_case(const ConnectionKind& kind, const ConnectionOpcod
   axes.add(settings.given);
   for (const GivenAxis& one : settings.given)
     if (one.option() == "size") told.set("size", one.values.front());
-  const Test& test = test_named(rate               ? opcode.rate_test
+  const std::string_view test = rate               ? opcode.rate_test
                                 : kind.sharers > 1 ? opcode.sharers_latency_test
-                                                   : opcode.latency_test);
+                                                   : opcode.latency_test;
   ConnectionCase made{axes.plan(test), kind.name, opcode.name, active, rate};
   made.planned.name = told.plan(test).name;
   return made;

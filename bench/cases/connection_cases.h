@@ -18,9 +18,11 @@ namespace rdmameter {
 struct ConnectionKind {
   std::string name;  ///< as people type it: "rc", "shared:2"
   std::string_view description;
-  std::uint64_t max;  ///< of them at all
-  bool (*carries)(Opcode opcode);
+  std::uint64_t max;          ///< of them at all
+  bool sends_alone = false;   ///< else it carries any opcode
   std::uint64_t sharers = 1;  ///< threads that use each together
+
+  bool carries(Opcode opcode) const { return !sends_alone || opcode == Opcode::send; }
 };
 
 /// rc, srq, ud, shared:2: what is measured by default.
@@ -41,8 +43,8 @@ std::span<const ConnectionOpcode> connection_opcodes();
 struct ConnectionSettings {
   std::uint64_t window = 256;      ///< messages outstanding in all; at least one on each connection
   std::string duration = "200ms";  ///< of a rate, as --duration takes it
-  std::uint64_t iterations = 2000;    ///< of a latency; 0: there is none
-  std::vector<GivenAxis> given = {};  ///< one value each
+  std::uint64_t iterations = 2000;  ///< of a latency; 0: there is none
+  std::vector<GivenAxis> given;     ///< one value each
 };
 
 /// One number of connections, with its place in the curves.

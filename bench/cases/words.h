@@ -23,7 +23,7 @@ std::string did_you_mean(std::string_view typed, std::span<const std::string_vie
 // The items of a list, and a text's words, as a shell would take them apart.
 
 /// What stands between commas; of a text without any the text, empty or not.
-std::vector<std::string_view> list_items(std::string_view list);
+std::vector<std::string_view> list_items(std::string_view list, char separator = ',');
 
 struct ShellWord {
   std::size_t begin, end;  ///< where it stands in the text, quotes included

@@ -24,7 +24,7 @@ constexpr std::array<std::string_view, 3> kToldOtherwise{"device", "slot_rate", 
 std::string reasons_of(const CheckReport& report, std::size_t subject) {
   std::string text;
   for (const CheckFinding& finding : report.findings)
-    if (finding.subject == subject) text += (text.empty() ? "" : "; ") + finding.text;
+    if (finding.subject == subject) add_item(text, finding.text, "; ");
   return text;
 }
 
@@ -110,6 +110,32 @@ std::string numbers_text(const CheckReport& report, const TextStyle& style) {
   return render(table, style);
 }
 
+void add_findings(std::vector<Json>& found, const Json& findings, std::string_view where,
+                  std::string_view weight) {
+  if (!findings.is_array()) return;
+  for (Json finding : findings) {
+    if (text_at(finding, "weight") != weight ||
+        std::ranges::find(kToldOtherwise, text_at(finding, "check")) != kToldOtherwise.end())
+      continue;
+    finding["cause"] =
+        fmt::format("{}{}: {}", where, text_at(finding, "check"), text_at(finding, "cause"));
+    found.push_back(std::move(finding));
+  }
+}
+
+/// What `doctor` has found that a device's own verdict does not tell: of this machine, of the peer,
+/// and of both. Those of this weight alone, each with its `cause` beginning with the machine.
+std::vector<Json> machine_findings(std::span<const CheckSubject> subjects,
+                                   std::string_view weight) {
+  std::vector<Json> found;
+  if (subjects.empty()) return found;
+  const CheckSubject& any = subjects.front();  // of one machine, as all are
+  const bool two = any.peer_findings.is_array();
+  add_findings(found, any.findings, two ? "here: " : "", weight);
+  add_findings(found, any.peer_findings, "the peer: ", weight);
+  return found;
+}
+
 std::string remedies_text(const CheckReport& report, std::size_t width) {
   std::string text;
   std::vector<std::pair<std::size_t, CheckReason>> told;
@@ -125,31 +151,7 @@ std::string remedies_text(const CheckReport& report, std::size_t width) {
   return text.empty() ? text : "\nwhat to do:\n" + text;
 }
 
-void add_findings(std::vector<Json>& found, const Json& findings, std::string_view where,
-                  std::string_view weight) {
-  if (!findings.is_array()) return;
-  for (Json finding : findings) {
-    if (text_at(finding, "weight") != weight ||
-        std::ranges::find(kToldOtherwise, text_at(finding, "check")) != kToldOtherwise.end())
-      continue;
-    finding["cause"] =
-        fmt::format("{}{}: {}", where, text_at(finding, "check"), text_at(finding, "cause"));
-    found.push_back(std::move(finding));
-  }
-}
-
 }  // namespace
-
-std::vector<Json> machine_findings(std::span<const CheckSubject> subjects,
-                                   std::string_view weight) {
-  std::vector<Json> found;
-  if (subjects.empty()) return found;
-  const CheckSubject& any = subjects.front();  // of one machine, as all are
-  const bool two = any.peer_findings.is_array();
-  add_findings(found, any.findings, two ? "here: " : "", weight);
-  add_findings(found, any.peer_findings, "the peer: ", weight);
-  return found;
-}
 
 bool is_well(const CheckReport& report) {
   return report.findings.empty() && machine_findings(report.subjects, "problem").empty();

@@ -20,11 +20,6 @@ struct CheckReport {
   double elapsed_s = 0;
 };
 
-/// What `doctor` has found that a device's own verdict does not tell: of this machine, of the peer,
-/// and of both. Those of this weight alone, each with its `cause` beginning with the machine.
-std::vector<nlohmann::ordered_json> machine_findings(std::span<const CheckSubject> subjects,
-                                                     std::string_view weight);
-
 /// Is anything degraded or broken?
 bool is_well(const CheckReport& report);
 

@@ -6,9 +6,7 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <cmath>
-#include <functional>
 #include <optional>
 #include <set>
 #include <utility>
@@ -19,6 +17,7 @@
 #include "reports/stats/sample.h"
 #include "reports/summary/line_rate.h"
 #include "reports/summary/metric.h"
+#include "reports/text/text.h"
 
 namespace rdmameter {
 namespace {
@@ -44,7 +43,7 @@ class CheckJudge {
  private:
   void judge_devices();
   void judge_fact(const CheckedDevice& device, CheckReason reason, std::string_view key,
-                  const std::function<std::string(double, double)>& text);
+                  std::string_view what, std::string_view unit);
   void judge_failure(const CheckReading& reading);
   void judge_directions(const CheckReading& reading);
   void judge_bound(const CheckReading& reading);
@@ -84,16 +83,18 @@ void CheckJudge::find(std::size_t subject, CheckReason reason, std::string_view 
     findings_.push_back(std::move(finding));
 }
 
-/// A number of a device that is less than its siblings' median.
+/// A number of a device that is less than its siblings' median. @param what  "the link has"
 void CheckJudge::judge_fact(const CheckedDevice& device, CheckReason reason, std::string_view key,
-                            const std::function<std::string(double, double)>& text) {
+                            std::string_view what, std::string_view unit) {
   const auto own = number_at(device.facts, key);
   std::vector<double> others;
   for (const CheckedDevice& other : devices_)
     if (&other != &device && are_siblings(device, other))
       if (const auto value = number_at(other.facts, key)) others.push_back(*value);
   if (own && !others.empty() && *own < kLeastOfOthers * median(others))
-    find(device.subject, reason, "", device.at_end() + text(*own, median(others)));
+    find(device.subject, reason, "",
+         fmt::format("{}{} {:g} {}, those of its kind {:g}", device.at_end(), what, *own, unit,
+                     median(others)));
 }
 
 void CheckJudge::judge_devices() {
@@ -105,12 +106,8 @@ void CheckJudge::judge_devices() {
                        slot_text(device.facts), *limits.slot_gbps, *limits.line_gbps));
     if (const std::string cause = cause_of(device, "link"); !cause.empty())
       find(device.subject, CheckReason::link, "", device.at_end() + cause);
-    judge_fact(device, CheckReason::link, "rate_gbps", [](double own, double others) {
-      return fmt::format("the link has {:g} Gb/s, those of its kind {:g}", own, others);
-    });
-    judge_fact(device, CheckReason::mtu, "active_mtu_bytes", [](double own, double others) {
-      return fmt::format("packets carry {:g} B, those of its kind {:g}", own, others);
-    });
+    judge_fact(device, CheckReason::link, "rate_gbps", "the link has", "Gb/s");
+    judge_fact(device, CheckReason::mtu, "active_mtu_bytes", "packets carry", "B");
   }
 }
 
@@ -329,7 +326,7 @@ std::vector<std::string> loss_warnings(std::span<const CheckSubject> subjects,
         for (const auto& [name, count] : fact_at(reading.row->device_counters, end).items())
           if (is_loss(name) && count.is_number()) {
             events += count.get<double>();
-            if (names.find(name) == names.npos) names += (names.empty() ? "" : ", ") + name;
+            if (names.find(name) == names.npos) add_item(names, name);
           }
     }
     if (packets > 0 && events > kMostLost * packets)

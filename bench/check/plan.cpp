@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <utility>
 
 #include "bench/cases/cases.h"
 #include "core/base/kernel_files.h"
@@ -27,27 +26,11 @@ constexpr std::array kCheckTests{
 /// Of all devices in one case, where there are several and time is left.
 constexpr CheckTest kTogether{"write together", "write_bw"};
 
-class ChosenAxes {
- public:
-  void set(std::string_view option, const std::string& value) {
-    const Axis* const axis = find_axis(option);
-    given_.push_back({axis, read_axis_list(*axis, value)});
-  }
-  PlannedCase plan(const Test& test) const {
-    const Test* const tests[] = {&test};
-    return plan_cases(tests, given_).front();
-  }
-
- private:
-  std::vector<GivenAxis> given_;
-};
-
 /// Its name has no duration, so that checks of other lengths have the same cases. What is under way
 /// at once fills any link, and takes no second on a slow one.
 PlannedCase planned_case(const CheckTest& test, const CheckedEnds& ends, double test_s) {
-  const Test& known = *std::ranges::find(catalog(), test.catalog, &Test::name);
   ChosenAxes axes;
-  const bool rate = known.pattern == Pattern::bandwidth;
+  const bool rate = test.catalog.ends_with("_bw");
   axes.set("size", rate ? kCheckSize : kLatencySize);
   if (rate) axes.set("qps", kCheckQps);
   if (test.both_ways) axes.set("bidirectional", "on");
@@ -60,8 +43,8 @@ PlannedCase planned_case(const CheckTest& test, const CheckedEnds& ends, double 
     timed.set("depth", kCheckDepth);
     timed.set("warmup", "128");  // 8 MiB
   }
-  PlannedCase planned = timed.plan(known);
-  planned.name = axes.plan(known).name;
+  PlannedCase planned = timed.plan(test.catalog);
+  planned.name = axes.plan(test.catalog).name;
   return planned;
 }
 

@@ -16,7 +16,7 @@
 #include <numeric>
 #include <random>
 #include <set>
-#include <sstream>
+#include <string_view>
 
 #include "bench/commands/ab_variant.h"
 #include "bench/doctor/examination_text.h"
@@ -77,16 +77,13 @@ class ScratchDirectory {
               fmt::format("mend --{}, or what stands after --, such as -- HOST TEST", side.letter));
 }
 
-/// --benchmark_filter for some names and no others. Its characters are those of a POSIX extended
-/// regular expression, in which a name's own must stand for themselves.
-std::string filter_of(const std::vector<std::string>& names, const std::vector<std::size_t>& only) {
+/// --benchmark_filter for this name and no other. Its characters are those of a POSIX extended
+/// regular expression, in which the name's own must stand for themselves.
+std::string filter_of(const std::string& name) {
   std::string pattern;
-  for (const std::size_t index : only) {
-    pattern += pattern.empty() ? "" : "|";
-    for (const char c : names[index]) {
-      if (std::string_view("\\.[]()*+?{}|^$").find(c) != std::string_view::npos) pattern += '\\';
-      pattern += c;
-    }
+  for (const char c : name) {
+    if (std::string_view("\\.[]()*+?{}|^$").find(c) != std::string_view::npos) pattern += '\\';
+    pattern += c;
   }
   return fmt::format("--benchmark_filter=^({})$", pattern);
 }
@@ -122,10 +119,8 @@ std::vector<std::string> names_of_side(const AbPlan& plan, const Variant& side,
   const ExitResult end =
       run_child(side.command(plan.common, {"--benchmark_list_tests"}), side.variables, interrupt);
   if (end.status != 0) fail(side, end.status);
-  std::vector<std::string> names;
-  std::istringstream lines(end.output);
-  for (std::string line; std::getline(lines, line);) names.push_back(line);
-  return names;
+  const std::vector<std::string_view> names = text_lines(end.output);
+  return {names.begin(), names.end()};
 }
 
 /// One case of both sides: its index, and what makes a process measure it alone.
@@ -143,7 +138,7 @@ std::vector<AbCase> cases_of(const AbPlan& plan, std::vector<std::size_t> only,
   }
   std::vector<AbCase> cases;
   for (const std::size_t index : only)
-    cases.push_back({index, filter_of(a, {index}), filter_of(b, {index})});
+    cases.push_back({index, filter_of(a[index]), filter_of(b[index])});
   return cases;
 }
 
@@ -227,12 +222,12 @@ class BlockProgress {
   double next_s_ = 0;
 };
 
-/// Indexes of the cases that are measured further, after so many blocks.
-using OpenCases = std::function<std::vector<std::size_t>(std::uint64_t blocks)>;
+/// Indexes of the cases that are measured further.
+using OpenCases = std::function<std::vector<std::size_t>()>;
 
 /// Measures and writes a result that holds both sides; it is valid after each block.
 /// @param only  indexes of cases; empty: all
-/// @param open  asked after each look but the last; none: all cases are
+/// @param open  asked after each look but the last; none: there is one look
 /// @throws NoDevice, UsageError, MeasurementError, Interrupted  as the processes end
 void measure_sides(const AbPlan& plan, const std::vector<std::size_t>& only,
                    const std::string& output, const InterruptSource& interrupt,
@@ -253,12 +248,10 @@ void measure_sides(const AbPlan& plan, const std::vector<std::size_t>& only,
       measurement.check_sides();
     }
     if (spent() || look == plan.looks.back()) break;
-    if (open) {
-      const std::vector<std::size_t> further = open(block);
-      std::erase_if(cases, [&](const AbCase& one) {
-        return std::ranges::find(further, one.index) == further.end();
-      });
-    }
+    const std::vector<std::size_t> further = open();
+    std::erase_if(cases, [&](const AbCase& one) {
+      return std::ranges::find(further, one.index) == further.end();
+    });
     if (cases.empty()) break;
   }
   progress.end();
@@ -366,7 +359,7 @@ std::vector<std::size_t> measured_cases(const Comparison& comparison, const Comp
 /// for their times.
 std::vector<std::size_t> open_cases(const std::string& output, ComparisonOptions how) {
   const Comparable measured = read_comparable(output);
-  take_gates_of(measured, how);
+  if (how.gates.empty()) how.gates = measured.gates;
   const Comparison comparison = compare_sides(measured, how);
   return measured_cases(comparison, measured, [&](const CaseComparison& one) {
     return comparison.gated(one) &&
@@ -413,10 +406,10 @@ ExitStatus measure_and_compare(const AbArguments& options, const Invocation& inv
   check_cases(plan, invocation.interrupt);
   const OutputFile output(options.output);
   measure_sides(plan, {}, output.path(), invocation.interrupt,
-                [&](std::uint64_t) { return open_cases(output.path(), how); });
+                [&] { return open_cases(output.path(), how); });
   Comparable measured = read_comparable(output.path());
   add_noise(options.verdict, measured);
-  take_gates_of(measured, how);
+  if (how.gates.empty()) how.gates = measured.gates;
   if (plan.against_itself) record_noise(output.path(), measured);
   const Comparison first = compare_sides(measured, how);
   const Comparison last =
@@ -429,7 +422,7 @@ Action declare_ab(CLI::App& app) {
   add_option(app, "--a", options->a, "SIDE",
              "side A: [NAME=VALUE]... [PROGRAM] [options of run]; a PROGRAM has a / in it. "
              "Default: this program");
-  app.add_option("--b", options->b, "side B, in the same form")->type_name("SIDE");
+  add_option(app, "--b", options->b, "SIDE", "side B, in the same form");
   app.add_flag("--aa", options->against_itself,
                help_text("measure --a against itself, and record its noise for later comparisons"));
   app.add_flag(
@@ -446,8 +439,7 @@ Action declare_ab(CLI::App& app) {
       [](const std::string& text) { return read_seconds_ns("--budget", text, 1, kMaxBudgetNs); });
   add_option(app, "-o,--output", options->output, "FILE",
              "write both sides' rows, as one result, here");
-  app.add_option("RUN", options->common, "after --: what 'run' takes, for both sides")
-      ->type_name("");
+  add_option(app, "RUN", options->common, "", "after --: what 'run' takes, for both sides");
   declare_verdict_options(app, options->verdict);
   app.footer(
       "A block is a case on both sides, one after the other in an order that is drawn,\n"

@@ -8,6 +8,7 @@
 #include <cctype>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 
 #include "bench/cases/words.h"
 #include "bench/options/token.h"
@@ -38,11 +39,9 @@ bool is_assignment(const std::string& word) {
 }
 
 std::string this_program() {
-  std::string path(4096, '\0');
-  const ssize_t length = readlink(kThisProgram, path.data(), path.size());
-  if (length <= 0) return kThisProgram;
-  path.resize(static_cast<std::size_t>(length));
-  return path;
+  std::error_code error;
+  const auto path = std::filesystem::read_symlink(kThisProgram, error);
+  return error ? kThisProgram : path;
 }
 
 /// "-oFILE" and "--output=FILE" are the option, too.
@@ -65,17 +64,13 @@ void refuse_own_options(std::string_view command, const std::vector<std::string>
                         std::initializer_list<OwnOption> own) {
   for (const std::string& word : common)
     for (const auto& [names, remedy] : own)
-      for (std::string_view rest = names; !rest.empty();) {
-        const std::string_view name = rest.substr(0, rest.find(','));
-        rest.remove_prefix(std::min(name.size() + 1, rest.size()));
+      for (const std::string_view name : list_items(names))
         if (is_option(word, name))
           throw UsageError(fmt::format("{}: {} cannot stand after --: {}", command, name, remedy));
-      }
 }
 
 Variant read_side(const std::string& letter, const std::string& text) {
-  Variant side{
-      .letter = letter, .text = without_token(text), .program = {}, .variables = {}, .options = {}};
+  Variant side{.letter = letter, .text = without_token(text)};
   std::vector<std::string> words = words_of(side, text);
   auto word = words.begin();
   for (; word != words.end() && is_assignment(*word); ++word) {

@@ -55,23 +55,21 @@ using Json = nlohmann::ordered_json;
 
 /// Gives each row the bounds of its own devices, and keeps it. The result's context describes only
 /// those of the first.
-class CheckRows final : public RunListener {
+class CheckRows final : public RunOutput {
  public:
-  explicit CheckRows(RunOutput& output) : output_(output) {}
+  CheckRows(const std::string& output, const Json& context) : RunOutput(output, context, {}) {
+    omit_lines();
+  }
 
   void of_devices(const Json& context) { bounds_.emplace(context); }
-  void begin(const std::string& name, std::uint64_t done, std::uint64_t all) override {
-    output_.begin(name, done, all);
-  }
   void row(const Row& row) override {
     rows_.push_back(std::make_unique<Row>(row));
     bounds_->note(*rows_.back());
-    output_.row(*rows_.back());
+    RunOutput::row(*rows_.back());
   }
   const std::vector<std::unique_ptr<Row>>& rows() const { return rows_; }
 
  private:
-  RunOutput& output_;
   std::optional<PayloadBounds> bounds_;
   std::vector<std::unique_ptr<Row>> rows_;  ///< readings borrow them
 };
@@ -81,6 +79,8 @@ class CheckRun {
   CheckRun(const CheckRequest& request, const Invocation& invocation)
       : request_(request), invocation_(invocation), target_(request.host.target) {}
 
+  /// Writes the result, and prints what was found.
+  /// @throws NoDevice, UsageError, MeasurementError, Interrupted  nothing could be measured
   ExitStatus measure();
 
  private:
@@ -94,7 +94,6 @@ class CheckRun {
   std::vector<CheckReading> readings() const;
   std::vector<std::string> notes(std::span<const CheckReading> readings) const;
   ExitStatus report(const RunTally& tally, std::vector<CheckFinding> findings);
-  double elapsed_s() const;
 
   const CheckRequest& request_;
   const Invocation& invocation_;
@@ -107,17 +106,11 @@ class CheckRun {
   std::vector<CheckedEnds> ends_;
   CheckPlan plan_;
   std::vector<PlannedCase> planned_;  ///< those of plan_
-  std::vector<std::uint64_t> repeated_;
-  std::uint64_t begun_ = 0;
+  EarlierRounds earlier_;
   std::vector<CheckSubject> subjects_;  ///< by pair
-  std::unique_ptr<RunOutput> output_;
   std::unique_ptr<CheckRows> rows_;
   std::vector<Row> expected_;
 };
-
-double CheckRun::elapsed_s() const {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begun_at_).count();
-}
 
 /// Starts the server, where ssh is to, and examines both ends.
 void CheckRun::reach_peer() {
@@ -154,8 +147,7 @@ std::vector<CheckedEnds> CheckRun::chosen_ends() const {
   if (!devices.empty() && devices.front() == kAllDevices) {
     devices.clear();
     for (const PortFacts& port : list_ports("", kAuto))
-      if (port.usable() && std::ranges::find(devices, port.device) == devices.end())
-        devices.push_back(port.device);
+      if (port.usable()) add_once(devices, port.device);
   }
   if (devices.empty()) devices.emplace_back();  // who opens it says why there is none
   std::vector<CheckedEnds> ends;
@@ -193,12 +185,9 @@ void CheckRun::describe(std::size_t pair, const Measurer& measurer) {
   CheckSubject& subject = subjects_[pair];
   if (measurer.usable()) subject.context = {{"rdmameter", ends}};
   if (subject.name.empty()) subject.name = text_at(ends, "/initiator/device/name");
-  if (!output_) {
-    const Json context = result_context(invocation_.command_line, {}, flags_, clock_, measurer);
-    output_ = std::make_unique<RunOutput>(request_.output, context, std::vector<PlannedCase>{});
-    output_->omit_lines();
-    rows_ = std::make_unique<CheckRows>(*output_);
-  }
+  if (!rows_)
+    rows_ = std::make_unique<CheckRows>(
+        request_.output, result_context(invocation_.command_line, {}, flags_, clock_, measurer));
   rows_->of_devices(subject.context);
 }
 
@@ -212,11 +201,8 @@ RunTally CheckRun::measure_cases(const std::vector<std::size_t>& which) {
     if (of_pair.empty()) continue;
     const std::unique_ptr<Measurer> measurer = open(pair);
     describe(pair, *measurer);
-    const std::uint64_t begun = begun_;
-    begun_ += of_pair.size();
-    tally += run_round(planned_,
-                       {.which = std::move(of_pair), .repetitions = 1, .seed = 0, .begun = begun},
-                       repeated_, *measurer, invocation_.interrupt.word(), *rows_);
+    tally += run_round(planned_, {.which = std::move(of_pair), .repetitions = 1}, earlier_,
+                       *measurer, invocation_.interrupt.word(), *rows_);
   }
   return tally;
 }
@@ -268,14 +254,15 @@ std::vector<std::string> CheckRun::notes(std::span<const CheckReading> readings)
 }
 
 ExitStatus CheckRun::report(const RunTally& tally, std::vector<CheckFinding> findings) {
-  output_->finish(tally);
+  rows_->finish(tally);
   if (tally.interrupted) return ExitStatus::interrupted;
   const std::vector<CheckReading> read = readings();
+  const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - begun_at_;
   const CheckReport report{.subjects = subjects_,
                            .readings = read,
                            .findings = std::move(findings),
                            .notes = notes(read),
-                           .elapsed_s = elapsed_s()};
+                           .elapsed_s = elapsed.count()};
   const TextStyle style = terminal_style();
   std::string line = check_line(report, true);
   if (!request_.expect.empty() && count_expected(read, expected_) == 0)
@@ -295,7 +282,6 @@ ExitStatus CheckRun::measure() {
   plan_ = plan_check(ends_, request_.limits);
   for (const CheckedEnds& ends : ends_)
     subjects_.push_back({.name = ends.device,
-                         .context = {},
                          .findings = here_.at("findings"),
                          .peer_findings = peer_.is_null() ? Json() : peer_.at("findings")});
   if (!plan_.cases.empty() && plan_.cases.back().pair == ends_.size()) {
@@ -309,19 +295,13 @@ ExitStatus CheckRun::measure() {
     planned_.push_back(one.planned);
   }
   RunTally tally = measure_cases(which);
-  if (!output_) return ExitStatus::failed;
+  if (!rows_) return ExitStatus::failed;
   std::vector<CheckFinding> findings = judge_check(subjects_, readings(), expected_);
   if (const auto again = cases_of(findings); !again.empty() && !tally.interrupted) {
     tally += measure_cases(again);
     findings = confirmed(findings, judge_check(subjects_, readings(), expected_));
   }
   return report(tally, std::move(findings));
-}
-
-/// Writes the result, and prints what was found.
-/// @throws NoDevice, UsageError, MeasurementError, Interrupted  nothing could be measured
-ExitStatus run_check(const CheckRequest& request, const Invocation& invocation) {
-  return CheckRun(request, invocation).measure();
 }
 
 struct CheckArguments : MeasuringOptions {  // of the positionals one, HOST
@@ -436,7 +416,7 @@ Action declare_check(CLI::App& app) {
   declare_check_options(app, *options);
   app.footer(check_footer());
   return [options](const Invocation& invocation) {
-    return run_check(completed(*options), invocation);
+    return CheckRun(completed(*options), invocation).measure();
   };
 }
 

@@ -116,13 +116,12 @@ std::string side_of_program(const std::string& path) {
 ExitStatus judge_programs(const CiArguments& options, const Invocation& invocation) {
   const std::string result = artefact(options, "new.json");
   const ExitStatus status = measure_and_compare({.a = side_of_program(options.base_binary),
-                                                 .b = {},
                                                  .blocks = options.runs,
                                                  .output = result,
                                                  .common = run_words(options),
                                                  .verdict = verdict_of(options)},
                                                 invocation);
-  write_report({.files = {result}, .cases = {}, .output = artefact(options, "report.html")});
+  write_report({.files = {result}, .output = artefact(options, "report.html")});
   return status;
 }
 
@@ -136,7 +135,7 @@ ExitStatus judge_files(const CiArguments& options, const Runs& runs, const Invoc
   print_lines("{}: {}\n", result, merged);
   const std::string page = artefact(options, "report.html");
   if (options.base.empty()) {
-    write_report({.files = {result}, .cases = {}, .output = page});
+    write_report({.files = {result}, .output = page});
     if (runs.failed)  // a base without numbers would let every later job pass
       throw MeasurementError(fmt::format(
           "cases failed, as said above, so {} is no base. What was measured is in it", result));
@@ -149,7 +148,7 @@ ExitStatus judge_files(const CiArguments& options, const Runs& runs, const Invoc
   std::error_code ignored;  // of the look before
   std::filesystem::remove(artefact(options, "summary.md"), ignored);
   const ExitStatus status = compare_results({options.base, result}, verdict);
-  write_report({.files = {options.base, result}, .cases = {}, .output = page});
+  write_report({.files = {options.base, result}, .output = page});
   return status;
 }
 
@@ -216,8 +215,7 @@ Action declare_ci(CLI::App& app) {
             1, kMaxRuns);
   app.add_flag("--allow-environment-change", options->verdict.allow_environment_change,
                help_text("compare what was measured on different devices, kernels, links..."));
-  app.add_option("RUN", options->common, "after --: what 'run' takes besides the plan")
-      ->type_name("");
+  add_option(app, "RUN", options->common, "", "after --: what 'run' takes besides the plan");
   declare_verdict_options(app, options->verdict);
   app.footer(
       "With --base one run where the gates judge no times, else five, and five more\n"

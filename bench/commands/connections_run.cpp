@@ -20,6 +20,7 @@
 #include "core/engine/case_memory.h"
 #include "core/log/print.h"
 #include "core/result/output_file.h"
+#include "reports/summary/facts.h"
 #include "reports/text/text.h"
 #include "reports/topology/connections.h"
 
@@ -33,11 +34,8 @@ struct CurveEnd {
 };
 
 std::optional<std::uint64_t> max_qp_of(const nlohmann::ordered_json& environment) {
-  const nlohmann::ordered_json::json_pointer max_qp("/device/max_qp");
-  if (!environment.is_object() || !environment.contains(max_qp) ||
-      !environment.at(max_qp).is_number_unsigned())
-    return std::nullopt;
-  return environment.at(max_qp).get<std::uint64_t>();
+  const nlohmann::ordered_json& told = fact_at(environment, "/device/max_qp");
+  return told.is_number_unsigned() ? std::optional(told.get<std::uint64_t>()) : std::nullopt;
 }
 
 bool share_device(const nlohmann::ordered_json& a, const nlohmann::ordered_json& b) {
@@ -64,8 +62,8 @@ CurveEnd curve_end(const ConnectionsRequest& request, const ConnectionKind& kind
   return end;
 }
 
-}  // namespace
-
+/// The devices' limits of QPs, from the environments of both ends. Two ends on one device have half
+/// of its QPs each.
 DeviceQps device_qps(const Measurer& measurer) {
   const auto mine = measurer.initiator_environment(), theirs = measurer.responder_environment();
   DeviceQps qps{max_qp_of(mine), max_qp_of(theirs), "the devices have no more QPs (max_qp)"};
@@ -76,6 +74,8 @@ DeviceQps device_qps(const Measurer& measurer) {
   }
   return qps;
 }
+
+}  // namespace
 
 ConnectionPlan plan_connections(const ConnectionsRequest& request, const DeviceQps& qps) {
   ConnectionPlan plan;
@@ -158,8 +158,8 @@ class ConnectionsRun {
   std::unique_ptr<RemoteServer> server_;  // ends after the measurer
   std::vector<ConnectionCase> cases_;
   std::vector<PlannedCase> planned_;  ///< those of cases_
-  std::vector<std::uint64_t> repeated_;
-  std::uint64_t begun_ = 0, round_ = 0;
+  EarlierRounds earlier_;
+  std::uint64_t round_ = 0;
 };
 
 std::unique_ptr<Measurer> ConnectionsRun::open() {
@@ -182,15 +182,11 @@ RunTally ConnectionsRun::measure_round(std::vector<std::size_t> which, CurveRows
                                        Measurer& measurer) {
   planned_.clear();
   for (const ConnectionCase& one : cases_) planned_.push_back(one.planned);
-  const std::uint64_t measurements = which.size() * request_.repetitions;
-  const RunTally tally = run_round(planned_,
-                                   {.which = std::move(which),
-                                    .repetitions = request_.repetitions,
-                                    .seed = request_.order_seed + round_++,
-                                    .begun = begun_},
-                                   repeated_, measurer, invocation_.interrupt.word(), rows);
-  begun_ += measurements;
-  return tally;
+  return run_round(planned_,
+                   {.which = std::move(which),
+                    .repetitions = request_.repetitions,
+                    .seed = request_.order_seed + round_++},
+                   earlier_, measurer, invocation_.interrupt.word(), rows);
 }
 
 /// The case of a rate, which is made where there is none.

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <memory>
-#include <optional>
 
 #include "bench/doctor/examination_text.h"
 #include "bench/options/command.h"
@@ -33,20 +32,15 @@ struct Diagnosis {
   std::string why_no_peer;               ///< it cannot be asked
 };
 
-SessionOptions server_of(const DoctorOptions& options) {
-  return {.server = parse_address(options.host, options.port),
-          .token = read_token(options.token_file)};
-}
-
-/// @param server  null: examine this machine alone
-Diagnosis diagnose(const SessionOptions* server, const InterruptSource& interrupt) {
-  Diagnosis diagnosis{.here = examination_json(examine({}, try_devices())),
-                      .peer = {},
-                      .between = {},
-                      .why_no_peer = {}};
-  if (server == nullptr) return diagnosis;
+Diagnosis diagnose(const DoctorOptions& options, const InterruptSource& interrupt) {
+  SessionOptions server;
+  if (!options.host.empty())
+    server = {.server = parse_address(options.host, options.port),
+              .token = read_token(options.token_file)};
+  Diagnosis diagnosis{.here = examination_json(examine({}, try_devices()))};
+  if (options.host.empty()) return diagnosis;
   try {
-    diagnosis.peer = examine_peer(*server, interrupt);
+    diagnosis.peer = examine_peer(server, interrupt);
     diagnosis.between = findings_json(compare_ends(diagnosis.here, diagnosis.peer));
   } catch (const Interrupted&) {
     throw;
@@ -91,9 +85,7 @@ ExitStatus status_of_findings(const Diagnosis& diagnosis, bool strict) {
 }
 
 ExitStatus run_doctor(const DoctorOptions& options, const InterruptSource& interrupt) {
-  std::optional<SessionOptions> server;
-  if (!options.host.empty()) server = server_of(options);
-  const Diagnosis diagnosis = diagnose(server ? &*server : nullptr, interrupt);
+  const Diagnosis diagnosis = diagnose(options, interrupt);
   if (options.json)
     print_json(diagnosis);
   else

@@ -120,15 +120,11 @@ Action declare_history(CLI::App& app) {
   const auto options = std::make_shared<HistoryArguments>();
   CLI::App* added = app.add_subcommand("add", "Append a result's numbers as one line of JSON.");
   add_option(*added, "FILE", options->files, "", "results written by 'rdmameter run -o FILE'");
-  added
-      ->add_option("--into", options->into,
-                   help_text("the history: a file, or a directory for history.jsonl"))
-      ->type_name("PATH");
-  added
-      ->add_option("--commit", options->commit,
-                   help_text("the commit that was measured. Default: the one in the result, from "
-                             "--benchmark_context=commit=..."))
-      ->type_name("TEXT");
+  add_option(*added, "--into", options->into, "PATH",
+             "the history: a file, or a directory for history.jsonl");
+  add_option(*added, "--commit", options->commit, "TEXT",
+             "the commit that was measured. Default: the one in the result, from "
+             "--benchmark_context=commit=...");
   CLI::App* shown = app.add_subcommand("show", "Draw each case over time.");
   declare_choice(*shown, *options);
   CLI::App* checked =

@@ -26,7 +26,7 @@ ExitStatus run_merge(const MergeRequest& request) {
 Action declare_merge(CLI::App& app) {
   const auto request = std::make_shared<MergeRequest>();
   add_option(app, "FILE", request->files, "", "results of the same cases, one for each run");
-  app.add_option("-o,--output", request->output, "the merged result; -: stdout")->type_name("FILE");
+  add_option(app, "-o,--output", request->output, "FILE", "the merged result; -: stdout");
   app.add_flag("--allow-environment-change", request->allow_environment_change,
                help_text("merge what was measured in different environments"));
   app.footer(

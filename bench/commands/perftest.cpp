@@ -146,10 +146,9 @@ ExitStatus run_perftest(const PerftestCall& call, const Invocation& invocation,
 
 Action declare_perftest(CLI::App& app) {
   const auto options = std::make_shared<PerftestArguments>();
-  app.add_option("--install", options->install,
-                 help_text("create links to this program, with the names of perftest's tools, in "
-                           "this folder; files that are there stay"))
-      ->type_name("DIR");
+  add_option(app, "--install", options->install, "DIR",
+             "create links to this program, with the names of perftest's tools, in this folder; "
+             "files that are there stay");
   app.add_flag("--options", options->options,
                help_text("print every option of perftest, and what becomes of it here"));
   app.footer(kPerftestFooter);

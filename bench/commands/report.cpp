@@ -16,6 +16,7 @@
 #include "reports/compare/comparison.h"
 #include "reports/compare/pairing.h"
 #include "reports/html/report.h"
+#include "reports/text/text.h"
 
 namespace rdmameter {
 namespace {

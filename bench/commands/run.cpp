@@ -80,8 +80,8 @@ void set_repetitions(Until& until, const BenchmarkFlags& flags) {
 struct Place {
   const RunHost& host;
   CaseRange range;
-  std::unique_ptr<RemoteServer> server = nullptr;  ///< that of ssh://; ends after the measurer
-  std::unique_ptr<Measurer> measurer = nullptr;    ///< has said bye
+  std::unique_ptr<RemoteServer> server;  ///< that of ssh://; ends after the measurer
+  std::unique_ptr<Measurer> measurer;    ///< has said bye
 };
 
 /// Hosts whose cases the filter left out have none.
@@ -101,26 +101,24 @@ class HostsRun {
  public:
   HostsRun(const RunOptions& options, const std::vector<PlannedCase>& cases,
            const BenchmarkFlags& flags, const Invocation& invocation)
-      : cases_(cases),
+      : options_(options),
+        cases_(cases),
         flags_(flags),
-        until_(options.until),
-        ablation_(options.ablation),
         invocation_(invocation),
         places_(places_of(options.hosts, cases)) {}
 
-  ExitStatus measure(const RunOptions& options);
+  ExitStatus measure();
 
  private:
-  nlohmann::ordered_json context(const RunOptions& options);
+  nlohmann::ordered_json context();
   nlohmann::ordered_json responders();
   RunTally measure_all(RunOutput& output);
   void open(Place& place);
   std::unique_ptr<Measurer> make(Place& place);
 
+  const RunOptions& options_;
   const std::vector<PlannedCase>& cases_;
   const BenchmarkFlags& flags_;
-  const std::optional<Until>& until_;
-  const std::vector<AblationFactor>& ablation_;
   const std::uint64_t seed_ = std::random_device{}();  ///< of the order of an ablation
   const Invocation& invocation_;
   const ClockChoice clock_ = choose_clock();
@@ -173,16 +171,17 @@ nlohmann::ordered_json HostsRun::responders() {
   return all;
 }
 
-nlohmann::ordered_json HostsRun::context(const RunOptions& options) {
+nlohmann::ordered_json HostsRun::context() {
   nlohmann::ordered_json hosts;
   if (places_.front().host.name.empty())
     open(places_.front());
   else
     hosts = responders();
   nlohmann::ordered_json about =
-      result_context(invocation_.command_line, options.plan.gates, flags_, clock_,
+      result_context(invocation_.command_line, options_.plan.gates, flags_, clock_,
                      *places_.front().measurer, std::move(hosts));
-  if (!ablation_.empty()) about["rdmameter"]["ablation"] = ablation_json(ablation_, seed_);
+  if (!options_.ablation.empty())
+    about["rdmameter"]["ablation"] = ablation_json(options_.ablation, seed_);
   return about;
 }
 
@@ -191,11 +190,12 @@ RunTally HostsRun::measure_all(RunOutput& output) {
   for (Place& place : places_) {
     open(place);
     const StopFlag& stop = invocation_.interrupt.word();
-    if (!ablation_.empty())  // of one place
+    if (!options_.ablation.empty())  // of one place
       all += run_interleaved(cases_, flags_.repetitions, seed_, *place.measurer, stop, output);
     else
-      all += until_ ? run_until(cases_, place.range, *until_, *place.measurer, stop, output)
-                    : run_range(cases_, place.range, flags_, *place.measurer, stop, output);
+      all += options_.until
+                 ? run_until(cases_, place.range, *options_.until, *place.measurer, stop, output)
+                 : run_range(cases_, place.range, flags_, *place.measurer, stop, output);
     place.measurer.reset();
     place.server.reset();
     if (all.interrupted) break;
@@ -203,19 +203,19 @@ RunTally HostsRun::measure_all(RunOutput& output) {
   return all;
 }
 
-ExitStatus HostsRun::measure(const RunOptions& options) {
-  check_writable(options.output);
-  const nlohmann::ordered_json about = context(options);
-  if (options.hosts.front().target.kind != RunTarget::Kind::null_device) tell_worst_findings();
+ExitStatus HostsRun::measure() {
+  check_writable(options_.output);
+  const nlohmann::ordered_json about = context();
+  if (options_.hosts.front().target.kind != RunTarget::Kind::null_device) tell_worst_findings();
   if (const std::string warning = clock_warning(clock_); !warning.empty())
     tell_lines("clock: {}\n", warning);
-  RunOutput output(options.output, about, cases_);
+  RunOutput output(options_.output, about, cases_);
   using Rows = std::span<const Row>;
-  if (options.loss_report)
+  if (options_.loss_report)
     output.tell_at_the_end([&about](Rows rows, const TextStyle& style) {
       return rdmameter::loss_report(rows, about, style);
     });
-  if (!ablation_.empty())
+  if (!options_.ablation.empty())
     output.tell_at_the_end(
         [&about](Rows rows, const TextStyle& style) { return ablation_text(about, rows, style); });
   const RunTally tally = measure_all(output);
@@ -249,7 +249,7 @@ ExitStatus run(const RunOptions& typed, const Invocation& invocation) {
         "say where the responder is: 'rdmameter run HOST {0}' where 'rdmameter serve' runs, or "
         "'rdmameter run --loopback {0}' to start it here",
         options.suites.front().tests.front()->name));
-  return HostsRun(options, cases, flags, invocation).measure(options);
+  return HostsRun(options, cases, flags, invocation).measure();
 }
 
 }  // namespace

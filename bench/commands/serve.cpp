@@ -7,7 +7,6 @@
 #include <cstdio>
 #include <memory>
 #include <optional>
-#include <vector>
 
 #include "bench/options/command.h"
 #include "bench/options/server_terms.h"

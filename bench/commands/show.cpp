@@ -15,15 +15,12 @@
 namespace rdmameter {
 namespace {
 
-struct ShowArguments {
+struct ShowArguments : ShowOptions {
   std::vector<std::string> files, cases;
-  std::vector<std::uint64_t> predict;
-  std::optional<std::uint64_t> memory_budget_bytes;
-  bool csv = false, tidy = false, all = false, percentiles = false, loss = false, histogram = false,
-       no_histogram = false, judge_shared = false;
+  bool with_histogram = false, no_histogram = false;
 };
 
-ExitStatus show(const ShowArguments& options) {
+ExitStatus show(ShowArguments options) {
   if (options.files.empty()) throw UsageError("show: name at least one result file");
   if (options.tidy && !options.csv) throw UsageError("--tidy: give --csv, too, whose form it sets");
   if (options.csv && !options.predict.empty())
@@ -33,20 +30,12 @@ ExitStatus show(const ShowArguments& options) {
   if (options.csv && options.percentiles)
     throw UsageError("--csv and --percentiles: give one ('rdmameter export' has more formats)");
   if (options.csv && options.loss) throw UsageError("--csv and --loss-report: give one");
-  if (options.histogram && options.no_histogram)
+  if (options.with_histogram && options.no_histogram)
     throw UsageError("--histogram and --no-histogram: give one");
-  ShowOptions how{.csv = options.csv,
-                  .tidy = options.tidy,
-                  .all = options.all,
-                  .percentiles = options.percentiles,
-                  .loss = options.loss,
-                  .predict = options.predict,
-                  .memory_budget_bytes = options.memory_budget_bytes,
-                  .judge_shared = options.judge_shared,
-                  .style = terminal_style()};
-  if (options.histogram || options.no_histogram) how.histogram = options.histogram;
+  if (options.with_histogram || options.no_histogram) options.histogram = options.with_histogram;
+  options.style = terminal_style();
   const auto files = read_results(options.files, options.cases, Counters::keep);
-  print_text(show_files(files, how));
+  print_text(show_files(files, options));
   if (options.csv) tell_unmeasured(files);
   return ExitStatus::pass;
 }
@@ -68,7 +57,7 @@ Action declare_show(CLI::App& app) {
   app.add_flag("--loss-report", options->loss,
                help_text("what loss costs: samples that waited for a timeout, an RNR NAK or a "
                          "sequence NAK, and what the drivers counted"));
-  app.add_flag("--histogram", options->histogram,
+  app.add_flag("--histogram", options->with_histogram,
                help_text("a histogram for every latency case, a matrix for every topology; without "
                          "it only if there are few"));
   app.add_flag("--no-histogram", options->no_histogram, "tables alone");

@@ -8,9 +8,9 @@
 #include <cstdlib>
 #include <string>
 #include <string_view>
-#include <utility>
 
 #include "core/log/print.h"
+#include "reports/summary/facts.h"
 #include "reports/text/terminal_lines.h"
 #include "reports/text/text.h"
 
@@ -21,8 +21,8 @@ constexpr std::size_t kToldByRun = 2;
 
 /// The text of a key; "not known": it is null.
 std::string text_of(const nlohmann::ordered_json& object, const char* key) {
-  const auto found = object.find(key);
-  return found != object.end() && found->is_string() ? found->get<std::string>() : "not known";
+  const nlohmann::ordered_json& text = fact_at(object, key);
+  return text.is_string() ? text.get<std::string>() : "not known";
 }
 
 std::string versions_text(const nlohmann::ordered_json& versions, std::size_t width) {
@@ -89,14 +89,9 @@ namespace {
 
 using Port = nlohmann::ordered_json;
 
-/// A peer may leave out what it does not know. @return null: it is not there
-nlohmann::ordered_json field(const nlohmann::ordered_json& object, const char* key) {
-  return object.is_object() ? object.value(key, nlohmann::ordered_json()) : nullptr;
-}
-
-/// Do both ends know it, and is it different?
+/// A peer may leave out what it does not know. Do both ends know it, and is it different?
 bool differ(const Port& here, const Port& peer, const char* key) {
-  const Port ours = field(here, key), theirs = field(peer, key);
+  const Port &ours = fact_at(here, key), &theirs = fact_at(peer, key);
   return !ours.is_null() && !theirs.is_null() && ours != theirs;
 }
 
@@ -135,7 +130,7 @@ nlohmann::ordered_json device_of(const nlohmann::ordered_json& end, const Port& 
 void add_difference(std::string& differences, std::string_view what,
                     const nlohmann::ordered_json& here, const nlohmann::ordered_json& peer,
                     const char* key) {
-  const auto ours = field(here, key), theirs = field(peer, key);
+  const auto &ours = fact_at(here, key), &theirs = fact_at(peer, key);
   if (!ours.is_string() || !theirs.is_string() || ours == theirs) return;
   add_item(
       differences,
@@ -150,7 +145,7 @@ void compare_versions(const nlohmann::ordered_json& here, const nlohmann::ordere
   add_difference(differences, "libibverbs", here.at("versions"), peer.at("versions"), "libibverbs");
   const auto ours = device_of(here, here.at("ports").at(0)),
              theirs = device_of(peer, peer.at("ports").at(0));
-  if (field(ours, "driver") == field(theirs, "driver")) {
+  if (fact_at(ours, "driver") == fact_at(theirs, "driver")) {
     add_difference(differences, "driver", ours, theirs, "driver_version");
     add_difference(differences, "firmware", ours, theirs, "firmware");
   }

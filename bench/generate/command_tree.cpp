@@ -9,6 +9,8 @@
 #include <cctype>
 #include <memory>
 
+#include "bench/cases/words.h"
+
 namespace rdmameter {
 namespace {
 
@@ -26,13 +28,8 @@ OptionEntry entry_of(const CLI::Option& option) {
 }
 
 CommandEntry command_of(const CLI::App& app, std::vector<std::string> path) {
-  CommandEntry command{.path = std::move(path),
-                       .summary = app.get_description(),
-                       .usage = {},
-                       .footer = app.get_footer(),
-                       .options = {},
-                       .positionals = {},
-                       .words = {}};
+  CommandEntry command{
+      .path = std::move(path), .summary = app.get_description(), .footer = app.get_footer()};
   const auto formatter = std::dynamic_pointer_cast<CLI::Formatter>(app.get_formatter());
   if (formatter) command.usage = one_line(formatter->make_usage(&app, ""));
   constexpr std::string_view kUsage = "Usage: ";
@@ -47,7 +44,7 @@ CommandEntry command_of(const CLI::App& app, std::vector<std::string> path) {
 void add_commands(std::vector<CommandEntry>& commands, const CLI::App& app,
                   const std::vector<std::string>& path) {
   commands.push_back(command_of(app, path));
-  for (const CLI::App* sub : app.get_subcommands([](const CLI::App*) { return true; })) {
+  for (const CLI::App* sub : app.get_subcommands(nullptr)) {
     std::vector<std::string> deeper = path;
     deeper.push_back(sub->get_name());
     add_commands(commands, *sub, deeper);
@@ -71,12 +68,8 @@ std::string one_line(std::string text) {
 
 std::vector<std::string> OptionEntry::words() const {
   std::vector<std::string> list;
-  for (std::size_t at = 0; at < value.size();) {
-    const std::size_t end = std::min(value.find('|', at), value.size());
-    const std::string word = value.substr(at, end - at);
-    if (!word.empty() && !has_upper(word)) list.push_back(word);  // N, FILE: what it is, no word
-    at = end + 1;
-  }
+  for (const std::string_view word : list_items(value, '|'))
+    if (!word.empty() && !has_upper(word)) list.emplace_back(word);  // N, FILE: what it is, no word
   return list;
 }
 

@@ -44,10 +44,7 @@ std::string kept_blanks(std::string_view text) {
 std::string verbatim(std::string_view text) {
   constexpr std::size_t kFurther = 4;
   std::string lines = ".PP\n.ll +2n\n";
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    const std::string_view line = text.substr(0, end);
-    text.remove_prefix(std::min(end + 1, text.size()));
+  for (const std::string_view line : text_lines(text)) {
     const std::size_t indent = std::min(line.find_first_not_of(' '), line.size());
     lines += fmt::format(".in {}n\n.ti {}n\n{}\n", indent + kFurther, indent,
                          kept_blanks(roff(line.substr(indent))));

@@ -13,7 +13,6 @@
 #include "bench/cases/words.h"
 #include "bench/options/command.h"
 #include "core/base/error.h"
-#include "core/base/parse_value.h"
 #include "core/log/print.h"
 #include "core/test_case/test_case.h"
 #include "reports/text/text.h"

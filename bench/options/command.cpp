@@ -15,16 +15,6 @@ namespace {
 constexpr std::size_t kHelpWidth = 80;
 constexpr std::string_view kUsage = "Usage: rdmameter ";
 
-std::vector<std::string_view> lines_of(std::string_view text) {
-  std::vector<std::string_view> lines;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    lines.push_back(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-  return lines;
-}
-
 /// Does a description begin or go on in its column?
 bool is_described(std::string_view line) {
   return line.size() > kHelpColumn && line.starts_with("  ") && line[kHelpColumn] != ' ' &&
@@ -81,7 +71,7 @@ std::string fit_line(std::string_view line, std::size_t width) {
 
 std::string fit_help(std::string_view text, std::size_t width) {
   if (width >= kHelpWidth) return std::string(text);
-  const std::vector<std::string_view> lines = lines_of(text);
+  const std::vector<std::string_view> lines = text_lines(text);
   std::string result;
   for (std::size_t i = 0; i < lines.size(); ++i) {
     if (lines[i].starts_with(kUsage)) {
@@ -144,7 +134,7 @@ std::string HelpLayout::make_option(const CLI::Option* option, bool is_positiona
 
 std::string HelpLayout::make_subcommands(const CLI::App* app, CLI::AppFormatMode) const {
   std::string text;
-  for (const CLI::App* sub : app->get_subcommands([](const CLI::App*) { return true; }))
+  for (const CLI::App* sub : app->get_subcommands(nullptr))
     text += described(sub->get_name(), sub->get_description());
   return text.empty() ? "" : "\nSubcommands:\n" + text;
 }

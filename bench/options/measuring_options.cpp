@@ -2,7 +2,6 @@
 #include "bench/options/measuring_options.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <bit>
@@ -12,65 +11,13 @@
 #include "bench/running/benchmark_flags.h"
 #include "core/base/error.h"
 #include "core/base/parse_value.h"
+#include "reports/text/text.h"
 
 namespace rdmameter {
 namespace {
 
 constexpr const char* kAxisGroup = "Axes (each takes a list A,B or a range A..B, A..B:STEP)";
 constexpr const char* kPeerGroup = "The responder's own choices";
-
-/// "off|max|BYTES": what stands behind the option in the help.
-std::string type_text(const Axis& axis) {
-  std::vector<std::string_view> types;
-  for (const Word& word : axis.words) types.push_back(word.text);
-  switch (axis.kind) {
-    case AxisKind::count:
-      types.push_back("N");
-      break;
-    case AxisKind::hex:
-      types.push_back("0xN");
-      break;
-    case AxisKind::bytes:
-      types.push_back("BYTES");
-      break;
-    case AxisKind::seconds:
-      types.push_back("SECONDS");
-      break;
-    case AxisKind::rate:
-      types.push_back("RATE");
-      break;
-    case AxisKind::arrivals:
-      types.push_back("burst:N");
-      break;
-    case AxisKind::name:
-      types.push_back("NAME");
-      break;
-    case AxisKind::source:
-      types.push_back("file:PATH");
-      break;
-    case AxisKind::memory:
-      types.push_back("file:PATH|dmabuf:NAME|GPU");
-      break;
-    case AxisKind::group:
-      types.push_back("ADDRESS");
-      break;
-    case AxisKind::labels:
-      types.push_back("COUNT|per-qp:A,B");
-      break;
-    case AxisKind::mix:
-      types.push_back("OP[:SIZE]:WEIGHT,...");
-      break;
-    case AxisKind::cpus:
-      types.push_back("CPUS");
-      break;
-    case AxisKind::shape:
-      types.push_back("NAME[:ARGUMENTS]");
-      break;
-    case AxisKind::choice:
-      break;
-  }
-  return fmt::format("{}", fmt::join(types, "|"));
-}
 
 /// Large powers of two are told as such: 2^40 is read, 1099511627776 is not.
 std::string limit_text(std::uint64_t count) {
@@ -79,31 +26,57 @@ std::string limit_text(std::uint64_t count) {
   return std::to_string(count);
 }
 
-std::string range_text(const Axis& axis) {
+/// What help says of an axis's values beside its words.
+struct AxisValues {
+  const char* type;
+  std::string range;  ///< "; 1 to 2^24"
+};
+
+AxisValues axis_values(const Axis& axis) {
+  const auto range = [&axis](auto text) {
+    return fmt::format("; {} to {}", text(axis.min), text(axis.max));
+  };
   switch (axis.kind) {
     case AxisKind::count:
-      return fmt::format("; {} to {}", axis.min, limit_text(axis.max));
+      return {"N", range(limit_text)};
     case AxisKind::hex:
-      return fmt::format("; {} to {}", hex_text(axis.min), hex_text(axis.max));
+      return {"0xN", range(hex_text)};
     case AxisKind::bytes:
-      return fmt::format("; {} to {}", bytes_text(axis.min), bytes_text(axis.max));
+      return {"BYTES", range(bytes_text)};
     case AxisKind::seconds:
-      return fmt::format("; {} to {}", seconds_text(axis.min), seconds_text(axis.max));
-    case AxisKind::arrivals:
-      return fmt::format("; N {} to {}", axis.min, axis.max);
+      return {"SECONDS", range(seconds_text)};
     case AxisKind::rate:
-    case AxisKind::choice:
+      return {"RATE"};
+    case AxisKind::arrivals:
+      return {"burst:N", fmt::format("; N {} to {}", axis.min, axis.max)};
     case AxisKind::name:
+      return {"NAME"};
     case AxisKind::source:
+      return {"file:PATH"};
     case AxisKind::memory:
+      return {"file:PATH|dmabuf:NAME|GPU"};
     case AxisKind::group:
+      return {"ADDRESS"};
     case AxisKind::labels:
+      return {"COUNT|per-qp:A,B"};
     case AxisKind::mix:
+      return {"OP[:SIZE]:WEIGHT,..."};
     case AxisKind::cpus:
+      return {"CPUS"};
     case AxisKind::shape:
-      return "";
+      return {"NAME[:ARGUMENTS]"};
+    case AxisKind::choice:
+      break;
   }
-  return "";
+  return {""};
+}
+
+/// "off|max|BYTES": what stands behind the option in the help.
+std::string type_text(const Axis& axis, const char* type) {
+  std::string text;
+  for (const Word& word : axis.words) add_item(text, word.text, "|");
+  if (*type != '\0') add_item(text, type, "|");
+  return text;
 }
 
 }  // namespace
@@ -115,13 +88,14 @@ void declare_axes(CLI::App& app, std::span<const Axis* const> axes,
     const bool is_common =
         common.empty() || std::ranges::find(common, axis->option) != common.end();
     const bool peers = axis->option.starts_with("peer-");
+    const AxisValues values = axis_values(*axis);
     app.add_option_function<std::string>(
            fmt::format("--{}", axis->option),
            [axis, &given](const std::string& text) {
              given.push_back({axis, read_axis_list(*axis, text)});
            },
-           help_text(fmt::format("{}{}. {}", axis->help, range_text(*axis), default_text(*axis))))
-        ->type_name(type_text(*axis))
+           help_text(fmt::format("{}{}. {}", axis->help, values.range, default_text(*axis))))
+        ->type_name(type_text(*axis, values.type))
         ->group(!is_common ? kMoreAxes
                 : peers    ? kPeerGroup
                            : kAxisGroup);

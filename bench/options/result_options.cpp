@@ -3,7 +3,6 @@
 
 #include <fmt/core.h>
 #include <fmt/format.h>
-#include <fnmatch.h>
 
 #include <algorithm>
 #include <charconv>
@@ -18,15 +17,9 @@
 #include "reports/compare/gate.h"
 #include "reports/compare/output.h"
 #include "reports/text/terminal_lines.h"
+#include "reports/text/text.h"
 
 namespace rdmameter {
-namespace {
-
-bool matches(const std::string& name, const std::string& pattern) {
-  return name == pattern || fnmatch(pattern.c_str(), name.c_str(), 0) == 0;
-}
-
-}  // namespace
 
 void add_case_option(CLI::App& app, std::vector<std::string>& patterns) {
   add_option(app, "--case", patterns, "NAME",
@@ -35,24 +28,18 @@ void add_case_option(CLI::App& app, std::vector<std::string>& patterns) {
       ->allow_extra_args(false);
 }
 
-bool is_chosen(const std::string& name, const std::vector<std::string>& patterns) {
-  return patterns.empty() ||
-         std::any_of(patterns.begin(), patterns.end(),
-                     [&name](const auto& pattern) { return matches(name, pattern); });
-}
-
 std::vector<ResultFile> read_results(const std::vector<std::string>& paths,
                                      const std::vector<std::string>& patterns, Counters counters) {
   std::vector<bool> matched(patterns.size(), false);
   const auto chosen = [&](const std::string& name) {
     bool any = patterns.empty();
     for (std::size_t i = 0; i < patterns.size(); ++i)
-      if (matches(name, patterns[i])) any = matched[i] = true;
+      if (matches_name(name, patterns[i])) any = matched[i] = true;
     return any;
   };
   std::vector<ResultFile> files;
   for (const std::string& path : paths) {
-    ResultFile& file = files.emplace_back(ResultFile{.path = path, .context = {}, .rows = {}});
+    ResultFile& file = files.emplace_back(ResultFile{.path = path});
     read_rows(path, {[&](nlohmann::ordered_json& context) { file.context = std::move(context); },
                      [&](Row row, const std::string&) {
                        if (counters == Counters::leave_out)
@@ -152,10 +139,6 @@ void declare_verdict_options(CLI::App& app, VerdictOptions& options) {
                help_text("annotate a GitHub run: at most ten lines, on stdout"));
 }
 
-void take_gates_of(const Comparable& file, ComparisonOptions& options) {
-  if (options.gates.empty()) options.gates = file.gates;
-}
-
 void add_noise(const VerdictOptions& options, Comparable& file) {
   if (options.noise.empty()) return;
   const Comparable recorded = read_comparable(options.noise);
@@ -183,7 +166,7 @@ ExitStatus write_verdict(const Comparison& comparison, const VerdictOptions& opt
 }
 
 ExitStatus compare_results(const std::vector<std::string>& files, const VerdictOptions& options) {
-  ComparisonOptions how = options;
+  ComparisonOptions how = options;  // its gates are those of the files' plan, unless given
   if (files.empty() || files.size() > 2)
     throw UsageError(
         "compare: name two results, BASE and NEW, or one of 'rdmameter ab' that has both sides");
@@ -191,12 +174,12 @@ ExitStatus compare_results(const std::vector<std::string>& files, const VerdictO
   if (files.size() == 1) {
     Comparable both = read_comparable(files.front());
     add_noise(options, both);
-    take_gates_of(both, how);
+    if (how.gates.empty()) how.gates = both.gates;
     return write_verdict(compare_sides(both, how), options);
   }
   auto [base, other] = read_comparables(files.front(), files.back());
   add_noise(options, base);
-  take_gates_of(other, how);
+  if (how.gates.empty()) how.gates = other.gates;
   return write_verdict(compare_files(base, other, how), options);
 }
 

@@ -20,9 +20,6 @@ namespace rdmameter {
 /// Declares --case, which may be given more than once.
 void add_case_option(CLI::App& app, std::vector<std::string>& patterns);
 
-/// Does one of the globs match? Any name where there is no glob.
-bool is_chosen(const std::string& name, const std::vector<std::string>& patterns);
-
 enum class Counters { keep, leave_out };
 
 /// The files, read, with those cases alone.
@@ -46,9 +43,6 @@ struct VerdictOptions : ComparisonOptions {
 };
 
 void declare_verdict_options(CLI::App& app, VerdictOptions& options);
-
-/// The gates of the plan that a file was measured by, unless the command line asks for others.
-void take_gates_of(const Comparable& file, ComparisonOptions& options);
 
 /// Adds what --noise names to what the file records itself.
 void add_noise(const VerdictOptions& options, Comparable& file);

@@ -14,6 +14,8 @@
 #include "core/base/parse_value.h"
 #include "core/base/printable.h"
 #include "core/wire/socket.h"
+#include "reports/summary/facts.h"
+#include "reports/text/text.h"
 
 namespace rdmameter {
 namespace {
@@ -142,16 +144,13 @@ RunHost run_host(const std::string& text, const HostOptions& options) {
 std::vector<std::string> read_host_list(const std::string& path) {
   const std::string text = read_input(path, {.max_bytes = kMaxListBytes});
   std::vector<std::string> hosts;
-  for (std::size_t begin = 0; begin < text.size();) {
-    const std::size_t end = std::min(text.find('\n', begin), text.size());
-    const std::string host(host_in(std::string_view(text).substr(begin, end - begin)));
-    begin = end + 1;
+  for (const std::string_view line : text_lines(text)) {
+    const std::string host(host_in(line));
     if (host.empty()) continue;
     if (host.find_first_of(kBlanks) != host.npos)
       throw UsageError(fmt::format("{}: {}: a line has one host", path, excerpt(host)));
-    if (std::ranges::find(hosts, host) != hosts.end())
+    if (!add_once(hosts, host))
       throw UsageError(fmt::format("{}: {} is there twice", path, excerpt(host)));
-    hosts.push_back(host);
   }
   if (hosts.empty()) throw UsageError(path + ": names no host: one on each line");
   return hosts;

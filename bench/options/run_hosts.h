@@ -40,9 +40,9 @@ void declare_host_options(CLI::App& app, HostOptions& options);
 
 /// One place to measure with.
 struct RunHost {
-  std::string name = {};  ///< that its cases have; empty: they need none
-  RunTarget target = {};
-  std::optional<RemoteStart> remote = {};  ///< the target is a server that is to be started so
+  std::string name;  ///< that its cases have; empty: they need none
+  RunTarget target;
+  std::optional<RemoteStart> remote;  ///< the target is a server that is to be started so
 };
 
 /// The lines of a file, without comments (#) and blank lines.

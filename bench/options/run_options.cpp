@@ -14,7 +14,6 @@
 #include "bench/options/measuring_options.h"
 #include "bench/options/plan.h"
 #include "bench/options/run_hosts.h"
-#include "bench/running/benchmark_flags.h"
 #include "core/base/error.h"
 #include "reports/stats/factorial.h"
 
@@ -25,11 +24,11 @@ namespace {
 struct UsualLevels {
   std::string_view option, levels;
 };
-constexpr std::array kUsualLevels{
-    UsualLevels{"inline", "off,max"},      UsualLevels{"signal-every", "1,16"},
-    UsualLevels{"post-list", "1,16"},      UsualLevels{"sge", "1,2"},
-    UsualLevels{"memory", "host,huge"},    UsualLevels{"api", "classic,extended"},
-    UsualLevels{"cq", "classic,extended"},
+constexpr UsualLevels kUsualLevels[]{
+    {"inline", "off,max"},      {"signal-every", "1,16"},
+    {"post-list", "1,16"},      {"sge", "1,2"},
+    {"memory", "host,huge"},    {"api", "classic,extended"},
+    {"cq", "classic,extended"},
 };
 
 const Axis& factor_axis(std::string_view option) {
@@ -45,8 +44,8 @@ const Axis& factor_axis(std::string_view option) {
 std::vector<std::string> levels_in(std::vector<GivenAxis>& given, const Axis& axis) {
   const auto found = std::ranges::find(given, axis.option, &GivenAxis::option);
   if (found != given.end()) return found->values;
-  const auto usual = std::ranges::find(kUsualLevels, axis.option, &UsualLevels::option);
-  if (usual == kUsualLevels.end())
+  const auto* const usual = std::ranges::find(kUsualLevels, axis.option, &UsualLevels::option);
+  if (usual == std::end(kUsualLevels))
     throw UsageError(
         fmt::format("--ablate {0}: give the two values to compare, as --{0} A,B", axis.option));
   given.push_back({&axis, read_axis_list(axis, usual->levels)});
@@ -159,8 +158,7 @@ std::string default_text(const Axis& axis) {
 bool null_device(const std::vector<Suite>& suites) {
   std::size_t null = 0, real = 0;
   for (const Suite& suite : suites) {
-    const auto device = std::ranges::find_if(
-        suite.given, [](const GivenAxis& given) { return given.axis->option == "device"; });
+    const auto device = std::ranges::find(suite.given, "device", &GivenAxis::option);
     const bool given = device != suite.given.end();
     const auto named = given ? std::ranges::count(device->values, kNullDevice) : 0;
     null += static_cast<std::size_t>(named);

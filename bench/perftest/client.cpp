@@ -22,15 +22,16 @@
 #include "core/result/output_file.h"
 #include "core/result/result_file.h"
 #include "core/result/row_json.h"
+#include "reports/summary/facts.h"
 #include "reports/text/terminal_lines.h"
 
 namespace rdmameter {
 namespace {
 
-class OptionalSettingsMeasurer final : public Measurer {
+class OptionalSettingsMeasurer final : public MeasurerOver {
  public:
   OptionalSettingsMeasurer(Measurer& inner, OptionalSettings settings)
-      : inner_(inner), may_give_up_(settings) {}
+      : MeasurerOver(inner), may_give_up_(settings) {}
 
   Outcome measure(const TestCase& asked) override {
     try {
@@ -38,14 +39,6 @@ class OptionalSettingsMeasurer final : public Measurer {
     } catch (const Unsupported& error) {
       return measure_with_less(asked, error.what());
     }
-  }
-  bool usable() const override { return inner_.usable(); }
-  void tell_responder(const nlohmann::json& row) override { inner_.tell_responder(row); }
-  nlohmann::ordered_json initiator_environment() const override {
-    return inner_.initiator_environment();
-  }
-  nlohmann::ordered_json responder_environment() const override {
-    return inner_.responder_environment();
   }
 
  private:
@@ -64,7 +57,7 @@ class OptionalSettingsMeasurer final : public Measurer {
       const OptionalSettings less{
           before.inline_bytes || (attempt.inline_bytes && may_give_up_.inline_bytes),
           before.extended_api || (attempt.extended_api && may_give_up_.extended_api)};
-      if (same(less, before)) continue;
+      if (less == before) continue;
       try {
         Outcome outcome = inner_.measure(without(asked, less));
         given_up_ = less;
@@ -76,9 +69,6 @@ class OptionalSettingsMeasurer final : public Measurer {
     throw Unsupported(why);
   }
 
-  static bool same(const OptionalSettings& a, const OptionalSettings& b) {
-    return a.inline_bytes == b.inline_bytes && a.extended_api == b.extended_api;
-  }
   static const char* name_of(const OptionalSettings& less, const OptionalSettings& before) {
     const bool no_inline = less.inline_bytes && !before.inline_bytes;
     const bool no_api = less.extended_api && !before.extended_api;
@@ -87,7 +77,6 @@ class OptionalSettingsMeasurer final : public Measurer {
                                : "by ibv_post_send";
   }
 
-  Measurer& inner_;
   const OptionalSettings may_give_up_;
   OptionalSettings given_up_;
 };
@@ -162,7 +151,7 @@ class PerftestOutput final : public RunListener {
 
 void PerftestOutput::row(const Row& row) {
   if (writer_) writer_->append(row);
-  if (row.status == Row::Status::skipped && plan_.all_sizes && measured_ > 0) {
+  if (row.status == Row::Status::skipped && plan_.has("all") && measured_ > 0) {
     tell_note(fmt::format("{} bytes: {}", row.case_object.value("size_bytes", std::uint64_t{0}),
                           in_words_of_perftest(row.message)));
     return;
@@ -185,12 +174,10 @@ void PerftestOutput::row(const Row& row) {
 bool print_interval_row(const PerftestReport& report, const TestCase& test_case,
                         const ProgressInterval& interval) {
   const auto time_ns = static_cast<std::uint64_t>(std::llround(interval.length_s * 1e9));
-  return print_now(perftest_row(report, {.size_bytes = test_case.size_bytes,
-                                         .iterations = interval.operations,
-                                         .traffic = PerftestTraffic{interval.operations, time_ns},
-                                         .forward = {},
-                                         .backward = {},
-                                         .latency = {}}));
+  return print_now(
+      perftest_row(report, {.size_bytes = test_case.size_bytes,
+                            .iterations = interval.operations,
+                            .traffic = PerftestTraffic{interval.operations, time_ns}}));
 }
 
 /// @param on_connected  borrowed; may be chosen later
@@ -247,14 +234,10 @@ std::optional<std::uint64_t> agreed_mtu(const Measurer& measurer) {
   std::optional<std::uint64_t> least;
   for (const auto& environment :
        {measurer.initiator_environment(), measurer.responder_environment()}) {
-    if (!environment.is_object()) return std::nullopt;
-    const auto device = environment.value("device", nlohmann::ordered_json());
-    if (!device.is_object()) return std::nullopt;
-    const auto told = device.value("active_mtu_bytes", nlohmann::ordered_json());
+    const std::uint64_t mtu = count_at(environment, "/device/active_mtu_bytes");
     // What a port can have; a peer may say anything.
     constexpr std::uint64_t kLeast = 256, kMost = 4096;
-    if (!told.is_number_unsigned() || told < kLeast || told > kMost) return std::nullopt;
-    const auto mtu = told.get<std::uint64_t>();
+    if (mtu < kLeast || mtu > kMost) return std::nullopt;
     least = std::min(least.value_or(mtu), mtu);
   }
   return least;
@@ -273,14 +256,14 @@ void fit_memory(std::vector<PlannedCase>& cases, const nlohmann::ordered_json& r
 void fit_inline(const PerftestPlan& plan, std::vector<PlannedCase>& cases, const Measurer& measurer,
                 PerftestReport& report) {
   const bool datagrams = cases.front().test_case.transport == Transport::ud;
-  if (!plan.inline_given)
+  if (!plan.has("inline_size"))
     for (const auto& environment :
          {measurer.initiator_environment(), measurer.responder_environment()})
       report.inline_bytes = std::min(
           report.inline_bytes, perftest_inline_on(environment, report.inline_bytes, datagrams));
   // The CPU copies inline data, and does not reach a GPU from which the server answers.
   if (const TestCase& first = cases.front().test_case;
-      !plan.inline_given && is_gpu(first.responder.memory) &&
+      !plan.has("inline_size") && is_gpu(first.responder.memory) &&
       (first.pattern == Pattern::ping_pong || first.bidirectional))
     report.inline_bytes = 0;
   for (PlannedCase& planned : cases) {
@@ -306,7 +289,8 @@ bool run_perftest_client(PerftestPlan plan, const Invocation& invocation) {
   require_possible(cases);
   plan.report.transport = perftest_transport(inner->initiator_environment());
   const auto measurer = with_optional_settings(
-      *inner, {.inline_bytes = !plan.inline_given, .extended_api = !plan.api_given});
+      *inner,
+      {.inline_bytes = !plan.has("inline_size"), .extended_api = !plan.has("use_old_post_send")});
   const BenchmarkFlags flags = initialize_benchmark({}, 1);
   PerftestOutput output(plan, *inner,
                         result_context(invocation.command_line, {}, flags, clock, *inner));
@@ -314,7 +298,7 @@ bool run_perftest_client(PerftestPlan plan, const Invocation& invocation) {
     output.begin_table(perftest_connection(connected, false));
   };
   if (plan.own.device == kPerftestNullDevice)  // it connects nothing
-    output.begin_table({cases.front().test_case, {}, {}, {}});
+    output.begin_table({cases.front().test_case});
   const RunTally tally = run_cases(cases, flags, *measurer, invocation.interrupt.word(), output);
   output.finish(plan.report.intervals && !tally.interrupted && output.fine());
   if (tally.interrupted) throw Interrupted("interrupted");

@@ -17,6 +17,7 @@ namespace rdmameter {
 /// the device takes.
 struct OptionalSettings {
   bool inline_bytes = false, extended_api = false;
+  bool operator==(const OptionalSettings&) const = default;
 };
 
 /// Measures by `inner`, which it borrows. A setting that was given up once is not tried again, and

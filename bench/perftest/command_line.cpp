@@ -82,11 +82,6 @@ void check_fate(const PerftestTool& tool, const PerftestOption& option) {
                                  option.text(), tool.name, tool.name));
 }
 
-void keep(PerftestCommand& command, const PerftestOption& option, const std::string& value) {
-  check_fate(*command.tool, option);
-  command.given[option.name] = value;  // the last one wins: wrappers append theirs
-}
-
 }  // namespace
 
 std::optional<std::string> PerftestCommand::value(std::string_view option) const {
@@ -104,7 +99,7 @@ PerftestCommand read_perftest_command(const PerftestTool& tool,
   argv.push_back(nullptr);
   const int argc = static_cast<int>(words.size());
 
-  PerftestCommand command{.tool = &tool, .given = {}, .host = {}};
+  PerftestCommand command{.tool = &tool};
   optind = 0;  // glibc: begin anew
   opterr = 0;
   for (int code = 0; (code = getopt_long(argc, argv.data(), table.letters.c_str(),
@@ -118,7 +113,10 @@ PerftestCommand read_perftest_command(const PerftestTool& tool,
                                    code == ':' ? "its value is missing" : "it takes no value"));
     }
     if (code == '?') refuse_unknown(tool, typed);
-    keep(command, *option_of(code), optarg == nullptr ? "" : optarg);
+    const PerftestOption& option = *option_of(code);
+    check_fate(tool, option);
+    // The last one wins: wrappers append theirs.
+    command.given[option.name] = optarg == nullptr ? "" : optarg;
   }
   if (optind < argc) command.host = argv[static_cast<std::size_t>(optind++)];
   if (optind < argc)

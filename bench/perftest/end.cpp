@@ -16,6 +16,7 @@
 #include "core/engine/layout/layout.h"
 #include "core/engine/open_devices.h"
 #include "core/log/print.h"
+#include "reports/summary/facts.h"
 
 namespace rdmameter {
 namespace {
@@ -78,12 +79,10 @@ void bind_to_source(PerftestPlan& plan) {
 }
 
 std::string perftest_transport(const nlohmann::ordered_json& environment) {
-  const auto device = environment.is_object()
-                          ? environment.value("device", nlohmann::ordered_json())
-                          : nlohmann::ordered_json();
+  const nlohmann::ordered_json& device = fact_at(environment, "device");
   if (!device.is_object()) return "IB";
   try {
-    switch (open_device(device.value("name", ""))->device->transport_type) {
+    switch (open_device(text_at(device, "name"))->device->transport_type) {
       case IBV_TRANSPORT_IB:
         return "IB";
       case IBV_TRANSPORT_IWARP:
@@ -144,7 +143,7 @@ std::uint64_t outstanding_reads(const PerftestConnection& connection, bool serve
 
 PerftestConnection perftest_connection(const ConnectedCase& connected, bool server) {
   const TestCase& test_case = connected.test_case;
-  PerftestConnection connection{.test_case = test_case, .local = {}, .remote = {}, .group = {}};
+  PerftestConnection connection{.test_case = test_case};
   if (test_case.over_tcp() || test_case.threads * test_case.peers != 1) return connection;
   connection.local = connected.local.forward.endpoint_of(test_case.qps);
   connection.remote = connected.remote.forward.endpoint_of(test_case.qps);

@@ -23,10 +23,10 @@ struct PerftestOption {
   char letter;             ///< of the short form; 0: there is none
   std::string_view name;   ///< of the long form, without dashes
   std::string_view value;  ///< what help calls its value; empty: it takes none
-  unsigned tools;          ///< the tools that have it, see option_table.cpp
   Fate fate;
   std::string_view becomes;
   std::string_view help;  ///< empty: not listed by --help
+  unsigned tools = ~0U;   ///< the tools that have it, see option_table.cpp
 
   bool applies(const PerftestTool& tool) const noexcept;
   /// "-s, --size", "--report_gbits"
@@ -41,9 +41,6 @@ const PerftestOption& perftest_option(std::string_view name);
 
 /// Our options that a letter's entries become: "--size" for 's'.
 std::vector<std::string> options_of_perftest_letter(char letter);
-
-/// What -c takes, as perftest's help lists it: "RC/UC/UD".
-std::string_view perftest_connections(const PerftestTool& tool);
 
 /// `ib_write_bw --help`: laid out as perftest's, since scripts read it.
 /// @param width  of its lines [columns]; an option and its value stay together

@@ -4,8 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
-#include <cmath>
 #include <utility>
 #include <vector>
 
@@ -14,6 +12,8 @@
 #include "core/instrument/histogram_data.h"
 #include "core/result/checked_json.h"
 #include "core/result/json_text.h"
+#include "reports/summary/facts.h"
+#include "reports/text/text.h"
 
 namespace rdmameter {
 namespace {
@@ -24,16 +24,6 @@ using ReportOutput = PerftestReport::Output;
 constexpr double kMib = 1 << 20;
 /// Below this perftest prints Gb/s with six decimals.
 constexpr double kSmallGbits = 0.1;
-
-/// What perftest shows is half of a round trip.
-double parts_of(const PerftestLatency& latency) {
-  return latency.half_round_trip ? 2 : 1;
-}
-
-double exchanges_per_second(const PerftestLatency& latency) {
-  const double exchange_us = latency.mean * parts_of(latency);
-  return exchange_us == 0 ? 0 : 1e6 / exchange_us;
-}
 
 bool shows_six_digits(const PerftestReport& report, double average) {
   return report.gbits && average < kSmallGbits;
@@ -48,6 +38,8 @@ PerftestLatency latency_of(const LatencyData& latency) {
   const HistogramData& samples = latency.histogram;
   const double divisor = divisor_of(latency);
   const LatencySummary summary = summarize(samples, divisor);
+  // What perftest shows is half of a round trip.
+  const double exchange_us = summary.mean * (latency.half_round_trip ? 2 : 1);
   const auto at = [&](double percent) {
     return static_cast<double>(percentile(samples, percent)) / divisor;
   };
@@ -58,7 +50,7 @@ PerftestLatency latency_of(const LatencyData& latency) {
           .stddev = summary.stddev,
           .p99 = at(99),
           .p99_9 = at(99.9),
-          .half_round_trip = latency.half_round_trip};
+          .exchanges_per_s = exchange_us == 0 ? 0 : 1e6 / exchange_us};
 }
 
 PerftestTraffic traffic_of(const BandwidthData& data) {
@@ -123,7 +115,7 @@ std::string latency_row(const PerftestReport& report, const PerftestNumbers& num
   std::string text;
   if (report.table == ReportTable::latency_duration) {
     text = fmt::format(" {:<7}       {}            {:<7.2f}        {:<7.2f}", numbers.size_bytes,
-                       numbers.iterations, latency.mean, exchanges_per_second(latency));
+                       numbers.iterations, latency.mean, latency.exchanges_per_s);
   } else {
     text = fmt::format(
         " {:<7} {}          {:<7.2f}        {:<7.2f}      {:<7.2f}  \t       {:<7.2f}     "
@@ -157,10 +149,7 @@ std::string both_directions(const PerftestReport& report, const PerftestNumbers&
   const auto add = [&](const char* title, const PerftestTraffic& traffic) {
     const PerftestNumbers one{.size_bytes = numbers.size_bytes,
                               .iterations = by_number ? numbers.iterations : traffic.messages,
-                              .traffic = traffic,
-                              .forward = {},
-                              .backward = {},
-                              .latency = {}};
+                              .traffic = traffic};
     text += fmt::format("{0}\n {1}: \n{0}{2}{3}", kPerftestDashes, title, columns_of(report),
                         bandwidth_row(report, one, cpu_percent));
   };
@@ -173,12 +162,7 @@ std::string both_directions(const PerftestReport& report, const PerftestNumbers&
 
 PerftestNumbers perftest_numbers(const Row& row) {
   const auto size = CheckedJson(row.case_object, "the row: case").find("size_bytes");
-  PerftestNumbers numbers{.size_bytes = size ? size->count() : kAtomicBytes,
-                          .iterations = 0,
-                          .traffic = {},
-                          .forward = {},
-                          .backward = {},
-                          .latency = {}};
+  PerftestNumbers numbers{.size_bytes = size ? size->count() : kAtomicBytes};
   if (row.latency) {
     numbers.iterations = row.latency->histogram.count;
     numbers.latency = latency_of(*row.latency);
@@ -261,7 +245,7 @@ std::string perftest_results_json(const PerftestReport& report, const PerftestNu
     put("MsgRate", rate, 6);
   } else if (report.table == ReportTable::latency_duration) {
     put("t_avg", numbers.latency->mean);
-    put("tps_average", exchanges_per_second(*numbers.latency));
+    put("tps_average", numbers.latency->exchanges_per_s);
   } else {
     const PerftestLatency& latency = *numbers.latency;
     put("t_min", latency.min);
@@ -286,33 +270,15 @@ namespace {
 constexpr const char *kOwnLine = "\n ", *kBeside = "\t\t";
 
 struct Setting {
-  const char* name;      ///< in the block, to the letter; empty: it is not there
-  const char* key;       ///< in the file; empty: it is not there
-  nlohmann::json value;  ///< a text or a number
+  const char* name;              ///< in the block, to the letter; empty: it is not there
+  const char* key;               ///< in the file; empty: it is not there
+  nlohmann::ordered_json value;  ///< a text or a number
   const char* unit = "";
   const char* before = kOwnLine;
 };
 
-/// What is known of the device; null else.
-nlohmann::json device_fact(const nlohmann::ordered_json& environment, const char* key) {
-  const auto device = environment.is_object()
-                          ? environment.value("device", nlohmann::ordered_json())
-                          : nlohmann::ordered_json();
-  return device.is_object() ? device.value(key, nlohmann::ordered_json()) : nullptr;
-}
-
-std::string text_of(const nlohmann::json& value) {
-  if (value.is_null()) return "";
-  return value.is_string() ? value.get<std::string>() : value.dump();
-}
-
 const char* on_off(bool on) {
   return on ? "ON" : "OFF";
-}
-
-std::string in_capitals(std::string text) {
-  std::ranges::transform(text, text.begin(), [](unsigned char c) { return std::toupper(c); });
-  return text;
 }
 
 /// Up to which size messages are inlined: what perftest asks for, or what the device took of it. A
@@ -327,14 +293,14 @@ std::vector<Setting> settings_of(const PerftestReport& report, const TestCase& t
   const QueueSettings& queues = test_case.queues;
   const EndSettings& end = test_case.end(report.server ? Role::responder : Role::initiator);
   const bool bandwidth = report.table == PerftestReport::Table::bandwidth;
-  const std::string link = in_capitals(text_of(device_fact(environment, "link_layer")));
+  const std::string link = upper_case(value_text(fact_at(environment, "/device/link_layer")));
   const bool ethernet = link.starts_with('E');
   std::vector<Setting> all{
       {"Dual-port       ", "Dual_port", "OFF"},
-      {"Device         ", "Device", text_of(device_fact(environment, "name")), "", kBeside},
+      {"Device         ", "Device", value_text(fact_at(environment, "/device/name")), "", kBeside},
       {"Number of qps   ", "Number_of_qps", test_case.qps},
       {"Transport type ", "Transport_type", report.transport, "", kBeside},
-      {"Connection type ", "Connection_type", in_capitals(transport_text(test_case))},
+      {"Connection type ", "Connection_type", upper_case(transport_text(test_case))},
       {"Using SRQ      ", "Using_SRQ", on_off(test_case.shared_receives()), "", kBeside},
       {"PCIe relax order", "PCIe_relax_order", on_off(test_case.relaxes_ordering())},
       {"Lock-free      ", "", on_off(queues.thread_domain == 1), "", kBeside},
@@ -353,13 +319,15 @@ std::vector<Setting> settings_of(const PerftestReport& report, const TestCase& t
       {"RX depth        ", "RX_depth", queues.rx_depth});
   add(bandwidth, {"CQ Moderation   ", "CQ_Moderation", queues.signal_every});
   add(bandwidth, {"CQE Poll Batch  ", "", kCqeBatch});
-  const nlohmann::json mtu = test_case.path.mtu_bytes != kAuto && test_case.path.mtu_bytes != 0
-                                 ? nlohmann::json(test_case.path.mtu_bytes)
-                                 : device_fact(environment, "active_mtu_bytes");
+  const nlohmann::ordered_json mtu =
+      test_case.path.mtu_bytes != kAuto && test_case.path.mtu_bytes != 0
+          ? nlohmann::ordered_json(test_case.path.mtu_bytes)
+          : fact_at(environment, "/device/active_mtu_bytes");
   add(!mtu.is_null(), {"Mtu             ", "Mtu", mtu, "[B]"});
   add(!link.empty(), {"Link type       ", "Link_type", ethernet ? "Ethernet" : "IB"});
-  const nlohmann::json gid = end.gid_index != kAuto ? nlohmann::json(end.gid_index)
-                                                    : device_fact(environment, "gid_index");
+  const nlohmann::ordered_json gid = end.gid_index != kAuto
+                                         ? nlohmann::ordered_json(end.gid_index)
+                                         : fact_at(environment, "/device/gid_index");
   add(!gid.is_null() && perftest_names_gid(report, ethernet),
       {"GID index       ", "GID_index", gid});
   if (!test_case.returns_data())
@@ -386,12 +354,13 @@ std::string perftest_banner(const PerftestReport& report, const TestCase& test_c
   if (report.output != PerftestReport::Output::full) return "";
   std::string text = fmt::format("{}                    {}", kPerftestDashes, report.title);
   if (test_case.wait == Wait::event)
-    text += fmt::format("{}Test with events. Using {}_comp{}", kOwnLine,
-                        text_of(device_fact(environment, "name")), test_case.queues.comp_vector);
+    text +=
+        fmt::format("{}Test with events. Using {}_comp{}", kOwnLine,
+                    value_text(fact_at(environment, "/device/name")), test_case.queues.comp_vector);
   if (test_case.multicast()) text += fmt::format("{}MultiCast runs on UD!", kOwnLine);
   for (const Setting& setting : settings_of(report, test_case, environment))
     if (*setting.name != '\0')
-      text += fmt::format("{}{}: {}{}", setting.before, setting.name, text_of(setting.value),
+      text += fmt::format("{}{}: {}{}", setting.before, setting.name, value_text(setting.value),
                           setting.unit);
   text += '\n';
   if (report.server && test_case.by_cm())
@@ -407,12 +376,12 @@ std::string perftest_test_info(const PerftestReport& report, const TestCase& tes
   std::string title = report.title;
   std::ranges::replace(title, ' ', '_');
   std::string text = fmt::format("\"test_info\": {{\n\"test\": \"{}\"", title);
-  const auto put = [&text](const char* key, const nlohmann::json& value) {
+  const auto put = [&text](const char* key, const nlohmann::ordered_json& value) {
     text += fmt::format(",\n\"{}\": {}", key, json_text(value));
   };
   if (test_case.wait == Wait::event)
     put("Test with events",
-        fmt::format("Using_{}_comp{}", text_of(device_fact(environment, "name")),
+        fmt::format("Using_{}_comp{}", value_text(fact_at(environment, "/device/name")),
                     test_case.queues.comp_vector));
   if (test_case.multicast()) put("MultiCast_runs", "on_UD");
   for (const Setting& setting : settings_of(report, test_case, environment))

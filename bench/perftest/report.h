@@ -9,7 +9,6 @@
 #include <string>
 #include <string_view>
 
-#include "bench/perftest/tool.h"
 #include "core/result/row.h"
 #include "core/test_case/test_case.h"
 
@@ -50,7 +49,7 @@ struct PerftestTraffic {
 
 struct PerftestLatency {
   double min = 0, max = 0, typical = 0, mean = 0, stddev = 0, p99 = 0, p99_9 = 0;  ///< [us]
-  bool half_round_trip = false;
+  double exchanges_per_s = 0;
 };
 
 /// The numbers of a row in a report, in the report's unit.

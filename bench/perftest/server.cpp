@@ -116,7 +116,7 @@ class ServerReport {
     PerftestReport& report = plan_.report;
     report.server = true;
     report.transport = perftest_transport(environment_);
-    if (!plan_.inline_given)
+    if (!plan_.has("inline_size"))
       report.inline_bytes = perftest_inline_on(environment_, report.inline_bytes,
                                                planned_.transport == Transport::ud);
   }
@@ -133,7 +133,7 @@ class ServerReport {
     row.case_object = in_order_of_axes(row.case_object);
     const PerftestNumbers numbers = perftest_numbers(row);
     const std::lock_guard lock{mutex_};
-    if (!begun_) begin({.test_case = planned_, .local = {}, .remote = {}, .group = {}});
+    if (!begun_) begin({.test_case = planned_});
     if (taken_ == kMaxServedRows)
       throw MeasurementError(fmt::format("it sent more than {} rows", kMaxServedRows));
     ++taken_;

@@ -2,87 +2,87 @@
 #include "bench/perftest/tool.h"
 
 #include <algorithm>
-#include <array>
+#include <iterator>
 #include <limits>
 #include <nlohmann/json.hpp>
+
+#include "reports/summary/facts.h"
 
 namespace rdmameter {
 namespace {
 
 using ToolOperation = PerftestTool::Operation;
 
-constexpr std::uint64_t kDefaultOfWrite = 220, kDefaultOfSend = 236, kDefaultOfDatagram = 188;
+constexpr PerftestTool kPerftestTools[]{
+    {"ib_send_bw", ToolOperation::send, true, "RC/UC/UD"},
+    {"ib_send_lat", ToolOperation::send, false, "RC/UC/UD", 236, 188},
+    {"ib_write_bw", ToolOperation::write, true, "RC/UC"},
+    {"ib_write_lat", ToolOperation::write, false, "RC/UC", 220, 220},
+    {"ib_read_bw", ToolOperation::read, true, "RC"},
+    {"ib_read_lat", ToolOperation::read, false, "RC"},
+    {"ib_atomic_bw", ToolOperation::atomic, true, "RC"},
+    {"ib_atomic_lat", ToolOperation::atomic, false, "RC"},
+};
+
 constexpr std::uint64_t kDefault = std::numeric_limits<std::uint64_t>::max();
-constexpr std::uint32_t kAnyPart = std::numeric_limits<std::uint32_t>::max();
 
 /// By the vendor and part numbers that ibv_query_device() tells. perftest's sources (July 2026)
 /// list part numbers; a vendor's newer parts are taken for like its others.
 struct InlineFigure {
-  std::uint32_t vendor, first_part, last_part;
+  std::uint32_t vendor;
   std::uint64_t connected, datagrams;
+  std::uint32_t first_part = 0, last_part = std::numeric_limits<std::uint32_t>::max();
 };
 
-constexpr InlineFigure every_part(std::uint32_t vendor, std::uint64_t connected,
-                                  std::uint64_t datagrams) {
-  return {vendor, 0, kAnyPart, connected, datagrams};
-}
-
 // The first entry that fits counts.
-constexpr std::array kFigures{
-    every_part(0x02c9, kDefault, kDefault),                    // mlx4, mlx5
-    every_part(0x14e4, 96, 96),                                // bnxt_re
-    every_part(0x1d0f, 32, 32),                                // efa
-    every_part(0x1ded, 96, 96),                                // erdma
-    every_part(0x19e5, 32, 32),                                // hns
-    InlineFigure{0x1077, 0x1600, 0x16ff, 128, 128},            // qedr, 45000 series
-    every_part(0x1077, kDefault, kDefault),                    // qedr, 41000 series
-    InlineFigure{0x8086, 14289, 14289, 48, 48},                // X722: i40iw
-    every_part(0x8086, 101, 101),                              // irdma
-    InlineFigure{0x1f67, 0x1021, 0x1021, 64, 64},              // xsc, Diamond
-    InlineFigure{0x1f67, 0x1023, 0x1023, 64, 64},              // xsc, Diamond next
-    every_part(0x1f67, 32, 32),                                // xsc, Andes
-    InlineFigure{0x1f0f, 0x1047, 0x1047, 465, 434},            // nbl, DF200
-    InlineFigure{0x1f0f, 0x1226, 0x1227, 465, 434},            // nbl, DF200
-    InlineFigure{0x1f0f, 0x3500, 0x3510, 465, 434},            // nbl, Draco
-    InlineFigure{0x1f0f, 0x1610, 0x1610, 465, 434},            // nbl, RNIC400
-    every_part(0x1f0f, 32, 0),                                 // nbl, Leonis
-    every_part(0x1dd8, kDefault, kDefault),                    // ionic
-    every_part(0x10df, kDefault, kDefault),                    // ocrdma
-    InlineFigure{0x1425, 0x4000, 0x6fff, kDefault, kDefault},  // cxgb4, T4 to T6
-    InlineFigure{0x1425, 0xa000, 0xbfff, kDefault, kDefault},  // cxgb4, FPGA
-    InlineFigure{0x209b, 0x1000, 0x1000, kDefault, kDefault},  // TCU1
+constexpr InlineFigure kFigures[]{
+    {0x02c9, kDefault, kDefault},                  // mlx4, mlx5
+    {0x14e4, 96, 96},                              // bnxt_re
+    {0x1d0f, 32, 32},                              // efa
+    {0x1ded, 96, 96},                              // erdma
+    {0x19e5, 32, 32},                              // hns
+    {0x1077, 128, 128, 0x1600, 0x16ff},            // qedr, 45000 series
+    {0x1077, kDefault, kDefault},                  // qedr, 41000 series
+    {0x8086, 48, 48, 14289, 14289},                // X722: i40iw
+    {0x8086, 101, 101},                            // irdma
+    {0x1f67, 64, 64, 0x1021, 0x1021},              // xsc, Diamond
+    {0x1f67, 64, 64, 0x1023, 0x1023},              // xsc, Diamond next
+    {0x1f67, 32, 32},                              // xsc, Andes
+    {0x1f0f, 465, 434, 0x1047, 0x1047},            // nbl, DF200
+    {0x1f0f, 465, 434, 0x1226, 0x1227},            // nbl, DF200
+    {0x1f0f, 465, 434, 0x3500, 0x3510},            // nbl, Draco
+    {0x1f0f, 465, 434, 0x1610, 0x1610},            // nbl, RNIC400
+    {0x1f0f, 32, 0},                               // nbl, Leonis
+    {0x1dd8, kDefault, kDefault},                  // ionic
+    {0x10df, kDefault, kDefault},                  // ocrdma
+    {0x1425, kDefault, kDefault, 0x4000, 0x6fff},  // cxgb4, T4 to T6
+    {0x1425, kDefault, kDefault, 0xa000, 0xbfff},  // cxgb4, FPGA
+    {0x209b, kDefault, kDefault, 0x1000, 0x1000},  // TCU1
 };
 
 }  // namespace
 
-std::uint64_t perftest_default_inline(const PerftestTool& tool, bool datagrams) {
-  if (tool.bandwidth) return 0;
-  switch (tool.operation) {
-    case ToolOperation::send:
-      return datagrams ? kDefaultOfDatagram : kDefaultOfSend;
-    case ToolOperation::write:
-      return kDefaultOfWrite;
-    case ToolOperation::read:
-    case ToolOperation::atomic:
-      return 0;
-  }
-  return 0;
+std::span<const PerftestTool> perftest_tools() {
+  return kPerftestTools;
+}
+
+const PerftestTool* find_perftest_tool(std::string_view name) {
+  const auto* const found = std::ranges::find(kPerftestTools, name, &PerftestTool::name);
+  return found == std::end(kPerftestTools) ? nullptr : found;
 }
 
 std::uint64_t perftest_inline_on(const nlohmann::ordered_json& environment,
                                  std::uint64_t default_bytes, bool datagrams) {
-  if (!environment.is_object() || default_bytes == 0) return default_bytes;
-  const auto device = environment.value("device", nlohmann::ordered_json());
-  if (!device.is_object()) return default_bytes;
+  const nlohmann::ordered_json& device = fact_at(environment, "device");
+  if (!device.is_object() || default_bytes == 0) return default_bytes;
   const auto number = [&device](const char* key) {
-    const auto found = device.find(key);
-    return found != device.end() && found->is_number_unsigned() ? found->get<std::uint32_t>() : 0;
+    return static_cast<std::uint32_t>(count_at(device, key));
   };
   const std::uint32_t vendor = number("vendor_id"), part = number("vendor_part_id");
-  const auto found = std::ranges::find_if(kFigures, [&](const InlineFigure& row) {
+  const auto* const found = std::ranges::find_if(kFigures, [&](const InlineFigure& row) {
     return row.vendor == vendor && part >= row.first_part && part <= row.last_part;
   });
-  if (found == kFigures.end()) return 0;
+  if (found == std::end(kFigures)) return 0;
   const std::uint64_t figure = datagrams ? found->datagrams : found->connected;
   return figure == kDefault ? default_bytes : figure;
 }

@@ -73,10 +73,9 @@ constexpr std::pair<std::string_view, const char*> kUnsaid[] = {{"threads", "1"}
 
 class Translation {
  public:
-  explicit Translation(const PerftestCommand& command) : command_(command), tool_(*command.tool) {}
+  explicit Translation(const PerftestCommand& command) : plan_{command} {}
 
   PerftestPlan plan() {
-    plan_.tool = &tool_;
     choose_test();
     choose_length();
     choose_sizes();
@@ -111,7 +110,7 @@ class Translation {
   void choose_peak();
   void add_notes();
 
-  bool has(std::string_view option) const { return command_.has(option); }
+  bool has(std::string_view option) const { return plan_.has(option); }
   bool datagrams() const { return connection_ == "UD"; }
   bool by_time() const { return has("duration") || has("run_infinitely"); }
 
@@ -127,6 +126,19 @@ class Translation {
   void put_flag(std::string_view option, std::string_view axis_name, const char* text) {
     if (has(option)) put(axis_name, text);
   }
+  void put_given(std::string_view option, std::string_view axis_name) {
+    if (const auto typed = plan_.value(option)) put(option, axis_name, *typed);
+  }
+  /// @throws UsageError  the option is given, and not what it needs
+  void require(std::string_view option, bool there, std::string_view with) const {
+    if (has(option) && !there)
+      throw UsageError(fmt::format("{}: it goes with {}", perftest_option(option).text(), with));
+  }
+  void refuse_both(std::string_view one, std::string_view other) const {
+    if (has(one) && has(other))
+      throw UsageError(fmt::format("{} and {}: give one", perftest_option(one).text(),
+                                   perftest_option(other).text()));
+  }
   /// A whole number within an axis's range, or `otherwise` where the option was not given.
   std::uint64_t number(std::string_view option, std::string_view axis_name,
                        std::uint64_t otherwise);
@@ -134,14 +146,17 @@ class Translation {
   std::uint64_t inline_size();
   void require_one(std::string_view option, std::uint64_t number);
 
-  const PerftestCommand& command_;
-  const PerftestTool& tool_;
   PerftestPlan plan_;
+  const PerftestTool& tool_ = *plan_.tool;
   std::string connection_ = "RC";
   std::uint64_t iterations_ = 0;  ///< of one QP
   std::uint64_t tx_depth_ = 0;    ///< of a bandwidth
   std::uint64_t qps_ = 1, size_ = 0;
 };
+
+UsageError invalid(std::string_view option, std::string_view typed, std::string_view expected) {
+  return invalid_value(perftest_option(option).text(), typed, expected);
+}
 
 /// perftest takes 0x10 as 16.
 std::string decimal_text(const std::string& typed) {
@@ -160,33 +175,33 @@ void Translation::put(std::string_view option, std::string_view axis_name,
   try {
     set_axis(scratch, axis, text);
   } catch (const UsageError&) {
-    throw invalid_value(perftest_option(option).text(), typed, accepts_text(axis));
+    throw invalid(option, typed, accepts_text(axis));
   }
   plan_.axes.push_back({&axis, {text}});
 }
 
 std::uint64_t Translation::number(std::string_view option, std::string_view axis_name,
                                   std::uint64_t otherwise) {
-  const auto typed = command_.value(option);
+  const auto typed = plan_.value(option);
   if (!typed) return otherwise;
   const Axis& axis = *find_axis(axis_name);
   const bool bytes = axis.kind == AxisKind::bytes;
   const std::string text = decimal_text(*typed);
   const auto value = bytes ? parse_bytes(text) : parse_count(text);
   if (!value || *value < axis.min || *value > axis.max)
-    throw invalid_value(
-        perftest_option(option).text(), *typed,
+    throw invalid(
+        option, *typed,
         fmt::format("{} from {} to {}", bytes ? "bytes" : "a whole number", axis.min, axis.max));
   return *value;
 }
 
 std::optional<double> Translation::decimal(std::string_view option) {
-  const auto typed = command_.value(option);
+  const auto typed = plan_.value(option);
   if (!typed) return std::nullopt;
   double value = 0;
   const auto [at, error] = std::from_chars(typed->data(), typed->data() + typed->size(), value);
   if (error != std::errc{} || !(value >= 0))  // what follows the number is no part of it: "100M"
-    throw invalid_value(perftest_option(option).text(), *typed, "a decimal number of 0 or more");
+    throw invalid(option, *typed, "a decimal number of 0 or more");
   return value;
 }
 
@@ -197,8 +212,7 @@ void Translation::choose_test() {
     case ToolOperation::send:
       name = has("mcg") ? "mcast" : has("send_with_imm") ? "send_imm" : "send";
       title = has("send_with_imm") ? "Send_imm" : "Send";
-      if (has("mcg") && has("send_with_imm"))
-        throw UsageError("--send_with_imm and -g, --mcg: give one");
+      refuse_both("send_with_imm", "mcg");
       break;
     case ToolOperation::write:
       name = has("write_with_imm") ? "write_imm" : "write";
@@ -209,10 +223,9 @@ void Translation::choose_test() {
       title = "RDMA_Read";
       break;
     case ToolOperation::atomic: {
-      const std::string type = command_.value("atomic_type").value_or("FETCH_AND_ADD");
+      const std::string type = plan_.value("atomic_type").value_or("FETCH_AND_ADD");
       if (type != "FETCH_AND_ADD" && type != "CMP_AND_SWAP")
-        throw invalid_value(perftest_option("atomic_type").text(), type,
-                            "CMP_AND_SWAP or FETCH_AND_ADD");
+        throw invalid("atomic_type", type, "CMP_AND_SWAP or FETCH_AND_ADD");
       name = type == "CMP_AND_SWAP" ? "cmp_swap" : "fetch_add";
       title = "Atomic " + type;
       break;
@@ -224,11 +237,11 @@ void Translation::choose_test() {
   if (number("post_list", "post-list", 1) > 1) title += " Post List";
   plan_.report.title = fmt::format("{} {}{} Test", title, tool_.bandwidth ? "BW" : "Latency",
                                    has("mcg") ? " Multicast" : "");
-  connection_ = command_.value("connection").value_or(has("mcg") ? "UD" : "RC");
-  const std::string accepted(perftest_connections(tool_));
+  connection_ = plan_.value("connection").value_or(has("mcg") ? "UD" : "RC");
+  const std::string accepted(tool_.connections);
   if (fmt::format("/{}/", accepted).find(fmt::format("/{}/", connection_)) == std::string::npos)
-    throw invalid_value(perftest_option("connection").text(), connection_,
-                        fmt::format("{}, which {} can use here", accepted, tool_.name));
+    throw invalid("connection", connection_,
+                  fmt::format("{}, which {} can use here", accepted, tool_.name));
   std::string transport = connection_;
   std::ranges::transform(transport, transport.begin(),
                          [](char c) { return static_cast<char>(c - 'A' + 'a'); });
@@ -269,8 +282,6 @@ void Translation::choose_length() {
 }
 
 void Translation::choose_sizes() {
-  plan_.all_sizes = has("all");
-  plan_.size_given = has("size");
   const bool atomic = tool_.operation == ToolOperation::atomic;
   size_ = number("size", "size",
                  atomic            ? kAtomicBytes
@@ -278,7 +289,7 @@ void Translation::choose_sizes() {
                                    : kPerftestLatencySize);
   if (atomic && size_ != kAtomicBytes)
     throw UsageError(fmt::format("-s, --size: an atomic is of {} bytes", kAtomicBytes));
-  if (!plan_.all_sizes) {
+  if (!has("all")) {
     if (!atomic) put("size", size_);
     return;
   }
@@ -296,9 +307,9 @@ void Translation::choose_queues() {
   plan_.signals_given = has("cq-mod");
   if (!plan_.signals_given) {
     // -g alone is UD, too, but perftest looks before it knows.
-    const bool says_datagrams = command_.value("connection") == "UD";
+    const bool says_datagrams = plan_.value("connection") == "UD";
     const bool moderated =
-        size_ <= kModeratedBytes || plan_.all_sizes || says_datagrams || has("events");
+        size_ <= kModeratedBytes || has("all") || says_datagrams || has("events");
     if (!moderated) every = 1;
     if (list > 1) every = list;
   }
@@ -330,7 +341,7 @@ void Translation::choose_receives() {
   // Those that fill and empty the queue come, too, and one that finds no receive is lost.
   const std::uint64_t beyond = unreliable && !has("rx-depth") ? 3 * tx_depth_ : 0;
   if (!by_time()) depth = std::min(depth, iterations_ + beyond);
-  if (depth % 2 == 1 && !pulls && !plan_.all_sizes && !has("run_infinitely")) ++depth;
+  if (depth % 2 == 1 && !pulls && !has("all") && !has("run_infinitely")) ++depth;
   const std::uint64_t list = number("recv_post_list", "recv-post-list", 1);
   if (list > 1) {
     depth = (depth + list - 1) / list * list;
@@ -342,30 +353,27 @@ void Translation::choose_receives() {
 }
 
 void Translation::choose_posting() {
-  plan_.inline_given = has("inline_size");
-  plan_.api_given = has("use_old_post_send");
-  put("api", plan_.api_given ? "classic" : "extended");
+  put("api", has("use_old_post_send") ? "classic" : "extended");
   PerftestReport& report = plan_.report;
-  if (plan_.inline_given) {
+  if (has("inline_size")) {
     report.inline_bytes = inline_size();
   } else if (gpu_option().empty()) {  // the CPU copies inline data, and reaches no GPU
-    report.inline_bytes = perftest_default_inline(tool_, datagrams());
+    report.inline_bytes = datagrams() ? tool_.datagram_inline_bytes : tool_.inline_bytes;
   }
   put("inline", report.inline_bytes == 0 ? "off" : std::to_string(report.inline_bytes));
 }
 
 /// What perftest's software limiter does to a latency, and in a run of one burst: nothing.
 void Translation::check_pace() {
-  if (!has("rate_limit") && !has("burst_size")) return;
-  if (!has("rate_limit")) throw UsageError("--burst_size: it goes with --rate_limit");
+  require("burst_size", has("rate_limit"), "--rate_limit");
+  if (!has("rate_limit")) return;
   if (has("rdma_cm")) throw UsageError("--rate_limit: perftest has none with -R");
   if (*decimal("rate_limit") <= 0)
-    throw invalid_value(perftest_option("rate_limit").text(), *command_.value("rate_limit"),
-                        "a decimal number above 0");
-  const std::string typed = command_.value("burst_size").value_or("0");
+    throw invalid("rate_limit", *plan_.value("rate_limit"), "a decimal number above 0");
+  const std::string typed = plan_.value("burst_size").value_or("0");
   const auto burst = parse_count(decimal_text(typed));
   if (!burst || *burst > std::numeric_limits<int>::max())
-    throw invalid_value(perftest_option("burst_size").text(), typed, "a whole number");
+    throw invalid("burst_size", typed, "a whole number");
   if (!tool_.bandwidth || (!by_time() && *burst >= iterations_ * qps_)) return;
   throw UsageError(
       "--rate_limit: a bandwidth test goes as fast as the device; for the latency at a given rate: "
@@ -374,7 +382,7 @@ void Translation::check_pace() {
 
 /// -I, of which 0 is none.
 std::uint64_t Translation::inline_size() {
-  const std::string typed = decimal_text(*command_.value("inline_size"));
+  const std::string typed = decimal_text(*plan_.value("inline_size"));
   const std::uint64_t bytes = parse_count(typed) == 0 ? 0 : number("inline_size", "inline", 0);
   return datagrams() ? std::min(bytes, kMaxInlineOfDatagrams) : bytes;
 }
@@ -383,16 +391,16 @@ void Translation::choose_memory() {
   const bool plain_write_lat =
       tool_.operation == ToolOperation::write && !tool_.bandwidth && !has("write_with_imm");
   // A plain write's latency finds a message by its last byte, which must be the last to arrive.
-  const bool registers = command_.value("ib-dev") != kPerftestNullDevice;
+  const bool registers = plan_.value("ib-dev") != kPerftestNullDevice;
   const bool relaxed = registers && !plain_write_lat && !has("disable_pcie_relaxed");
   put("relaxed-ordering", relaxed ? "on" : "off");
-  if (has("use_hugepages") && has("mmap")) throw UsageError("--use_hugepages and --mmap: give one");
+  refuse_both("use_hugepages", "mmap");
   put_flag("use_hugepages", "memory", "huge");
   put_flag("use_hugepages", "peer-memory", "huge");
   if (has("mmap")) {
-    if (command_.host.empty())
+    if (plan_.host.empty())
       throw UsageError("--mmap: the server maps no file; give it to the client only");
-    put("mmap", "memory", std::string(kFileMemory) + *command_.value("mmap"));
+    put("mmap", "memory", std::string(kFileMemory) + *plan_.value("mmap"));
   }
   choose_gpu();
   put_flag("odp", "odp", "on");
@@ -410,23 +418,19 @@ std::string_view Translation::gpu_option() const {
 void Translation::choose_gpu() {
   const std::string_view option = gpu_option();
   const bool rocm = option == "use_rocm";
-  const auto require = [&](const char* name, bool there, const char* with) {
-    if (has(name) && !there) throw UsageError(fmt::format("--{}: it goes with {}", name, with));
-  };
   require("use_cuda_dmabuf", !option.empty() && !rocm, "--use_cuda");
   require("use_rocm_dmabuf", rocm, "--use_rocm");
   require("use_data_direct", has("use_cuda_dmabuf"), "--use_cuda_dmabuf");
   if (option.empty()) return;
-  if (has("use_cuda") && has("use_cuda_bus_id"))
-    throw UsageError("--use_cuda and --use_cuda_bus_id: give one");
-  const std::string which = *command_.value(option);
+  refuse_both("use_cuda", "use_cuda_bus_id");
+  const std::string which = *plan_.value(option);
   const bool by_place = has("use_cuda_bus_id");
   if (by_place ? which.find(':') == which.npos : !parse_count(which))
-    throw invalid_value(fmt::format("--{}", option), which,
-                        by_place ? "a place such as 0000:17:00.0" : "the number of a GPU, from 0");
+    throw invalid(option, which,
+                  by_place ? "a place such as 0000:17:00.0" : "the number of a GPU, from 0");
   if (has("use_hugepages") || has("mmap") || (!rocm && has("use_rocm")))
     throw UsageError("--use_cuda, --use_rocm, --use_hugepages and --mmap: give one");
-  put(option, command_.host.empty() ? "peer-memory" : "memory",
+  put(option, plan_.host.empty() ? "peer-memory" : "memory",
       fmt::format("{}{}", rocm ? kRocmMemory : kCudaMemory, which));
   put(option, "gpu-registration",
       has("use_data_direct")                             ? "data-direct"
@@ -439,71 +443,58 @@ void Translation::put_flow_labels(const std::string& typed) {
   if (typed.find(',') == typed.npos) return put("flow_label", "flow-label", typed);
   const auto labels = parse_flow_labels(std::string(kLabelsPerQp) + typed);
   if (!labels)
-    throw invalid_value(
-        perftest_option("flow_label").text(), typed,
-        fmt::format("whole numbers from 0 to {}, separated by commas", kMaxFlowLabel));
+    throw invalid("flow_label", typed,
+                  fmt::format("whole numbers from 0 to {}, separated by commas", kMaxFlowLabel));
   put("flow-label", flow_labels_text(*labels));
 }
 
 void Translation::choose_path() {
-  for (const auto& [name, typed] : command_.given) {
+  for (const auto& [name, typed] : plan_.given) {
     const PerftestOption& option = perftest_option(name);
     if (option.fate == PerftestOption::Fate::axis) put(name, option.becomes, typed);
   }
   put_flag("rdma_cm", "connect", "cm");
-  if (const auto tos = command_.value("tos")) {
-    if (!has("rdma_cm"))
-      throw UsageError("-T, --tos: it goes with -R, --rdma_cm; else use --tclass");
-    if (has("tclass")) throw UsageError("-T, --tos and --tclass: give one");
-    put("tos", "tclass", *tos);
-  }
-  if (const auto label = command_.value("flow_label")) put_flow_labels(*label);
-  if (const auto group = command_.value("MGID")) {
-    if (!has("mcg")) throw UsageError("-M, --MGID: it goes with -g, --mcg");
-    put("MGID", "group", *group);
-  }
+  require("tos", has("rdma_cm"), "-R, --rdma_cm; else use --tclass");
+  refuse_both("tos", "tclass");
+  put_given("tos", "tclass");
+  if (const auto label = plan_.value("flow_label")) put_flow_labels(*label);
+  require("MGID", has("mcg"), "-g, --mcg");
+  put_given("MGID", "group");
   if (has("events") && tool_.operation == ToolOperation::write && !has("write_with_imm"))
     throw UsageError("-e, --events: of writes it goes with --write_with_imm alone");
   put_flag("events", "wait", "event");
-  if (const auto vector = command_.value("vector")) {
-    if (!has("events")) throw UsageError("-X, --vector: it goes with -e, --events");
-    put("vector", "comp-vector", *vector);
-  }
+  require("vector", has("events"), "-e, --events");
+  put_given("vector", "comp-vector");
 }
 
 /// Each end chooses its own device, as in perftest.
 void Translation::choose_ends() {
-  plan_.host = command_.host;
-  if (plan_.host.empty() && command_.value("ib-dev") == kPerftestNullDevice)
+  if (plan_.host.empty() && plan_.value("ib-dev") == kPerftestNullDevice)
     throw UsageError("-d null: the null device has no server; name a host, which is not asked");
-  if (const auto port = command_.value("port")) {
+  if (const auto port = plan_.value("port")) {
     const auto number = parse_count(*port);
     if (!number || *number < 1 || *number > 65535)
-      throw invalid_value(perftest_option("port").text(), *port, "a whole number from 1 to 65535");
+      throw invalid("port", *port, "a whole number from 1 to 65535");
     plan_.port = static_cast<std::uint16_t>(*number);
   }
-  const auto end_axis = [&](std::string_view option, std::string_view axis_name) {
-    if (const auto typed = command_.value(option)) put(option, axis_name, *typed);
-  };
-  end_axis("ib-dev", "device");
-  end_axis("ib-port", "port-num");
-  end_axis("gid-index", "gid-index");
-  end_axis("pin_cores", "core");
+  put_given("ib-dev", "device");
+  put_given("ib-port", "port-num");
+  put_given("gid-index", "gid-index");
+  put_given("pin_cores", "core");
   if (!has("pin_cores")) put_flag("disable_numa", "core", "off");
   TestCase scratch = plan_.tests.front()->default_case();
   for (const GivenAxis& given : plan_.axes)
     if (given.values.size() == 1) set_axis(scratch, *given.axis, given.values.front());
   plan_.own = {scratch.initiator, scratch.registration.gpu};
   // A server's GPU is its own to choose; other memory is the client's.
-  const bool own_gpu = command_.host.empty() && is_gpu(scratch.responder.memory);
+  const bool own_gpu = plan_.host.empty() && is_gpu(scratch.responder.memory);
   plan_.own.memory = own_gpu ? scratch.responder.memory : std::string();
   for (const char* option : {"bind_source_ip", "source_ip"})
-    if (const auto typed = command_.value(option);
-        typed && !IpAddress::parse(without_scope(*typed)))
-      throw invalid_value(perftest_option(option).text(), *typed, "a numeric address");
-  const auto source = command_.value("bind_source_ip");
+    if (const auto typed = plan_.value(option); typed && !IpAddress::parse(without_scope(*typed)))
+      throw invalid(option, *typed, "a numeric address");
+  const auto source = plan_.value("bind_source_ip");
   if (plan_.host.empty())
-    plan_.bind = source ? *source : command_.value("source_ip").value_or("");
+    plan_.bind = source ? *source : plan_.value("source_ip").value_or("");
   else
     plan_.source = source.value_or("");
 }
@@ -521,17 +512,16 @@ void Translation::choose_report() {
   report.intervals = has("run_infinitely");
   report.gid_given = has("gid-index");
   report.recv_list_given = has("recv_post_list");
-  if (report.both && !has("bidirectional"))
-    throw UsageError("--report-both: it goes with -b, --bidirectional");
+  require("report-both", has("bidirectional"), "-b, --bidirectional");
   choose_output();
   if (has("out_json")) plan_.json = kPerftestJson;
-  if (const auto file = command_.value("out_json_file")) plan_.json = *file;
+  if (const auto file = plan_.value("out_json_file")) plan_.json = *file;
   plan_.min_bandwidth = decimal("limit_bw");
   plan_.min_rate = decimal("limit_msgrate");
 }
 
 void Translation::choose_output() {
-  const auto output = command_.value("output");
+  const auto output = plan_.value("output");
   if (!output) return;
   using Output = PerftestReport::Output;
   if (tool_.bandwidth && *output == "bandwidth")
@@ -541,8 +531,7 @@ void Translation::choose_output() {
   else if (!tool_.bandwidth && *output == "latency")
     plan_.report.output = Output::latency;
   else
-    throw invalid_value("--output", *output,
-                        tool_.bandwidth ? "bandwidth or message_rate" : "latency");
+    throw invalid("output", *output, tool_.bandwidth ? "bandwidth or message_rate" : "latency");
 }
 
 /// Where perftest has none, it says so, unless none is wanted.
@@ -567,7 +556,7 @@ void Translation::add_notes() {
     notes.emplace_back("-D: all of it is measured (perftest leaves out its begin and its end)");
   if (has("duration") && !tool_.bandwidth)
     notes.emplace_back("-D: percentiles are in the file of --out_json_file");
-  if (const auto size = command_.value("size"); size && !parse_count(decimal_text(*size)))
+  if (const auto size = plan_.value("size"); size && !parse_count(decimal_text(*size)))
     notes.push_back(fmt::format("-s, --size: {} is {} bytes", *size, size_));
   if (!plan_.json.empty())
     notes.push_back(fmt::format(
@@ -595,7 +584,8 @@ std::vector<PlannedCase> perftest_cases(const PerftestPlan& plan) {
 
 void fit_datagrams(const PerftestPlan& plan, std::vector<PlannedCase>& cases,
                    std::optional<std::uint64_t> mtu_bytes) {
-  if (plan.size_given || plan.all_sizes) return;
+  // Sizes that -a asks for are left out where they do not fit.
+  if (plan.has("size") || plan.has("all")) return;
   for (PlannedCase& planned : cases) {
     TestCase& test_case = planned.test_case;
     if (test_case.transport != Transport::ud) continue;

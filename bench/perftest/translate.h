@@ -18,19 +18,14 @@ inline constexpr std::uint16_t kPerftestPort = 18515;            ///< TCP, perft
 inline constexpr std::string_view kPerftestNullDevice = "null";  ///< the built-in one: no server
 inline constexpr const char* kPerftestJson = "perftest_out.json";
 
-struct PerftestPlan {
-  const PerftestTool* tool = nullptr;
+/// The command line, and what it comes to.
+struct PerftestPlan : PerftestCommand {
   std::vector<const Test*> tests;  ///< one
   std::vector<GivenAxis> axes;     ///< of the client
-  bool all_sizes = false;          ///< -a: sizes that do not fit are left out
-  bool size_given = false;         ///< else a UD message shrinks to the MTU, as in perftest
-  bool inline_given = false;       ///< else it is what the device takes of perftest's figure
-  bool api_given = false;          ///< else ibv_wr_* is given up where the device has none
   bool signals_given = false;  ///< -Q; else each request is signaled where the device wants that
   OwnEnd own;                  ///< device, port, GID and core of this end; a server's GPU
   std::string bind;            ///< of the server; empty: every address
   std::string source;          ///< that the client connects from; empty: its route's
-  std::string host;            ///< empty: this is the server
   std::uint16_t port = kPerftestPort;
   PerftestReport report;
   bool warns_of_no_peak = false;  ///< perftest says that this end measures none

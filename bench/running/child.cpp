@@ -29,9 +29,8 @@ std::vector<std::string> environment_with(
   for (char** each = environ; *each != nullptr; ++each) {
     const std::string entry(*each);
     const std::string name = entry.substr(0, entry.find('='));
-    bool replaced = false;
-    for (const auto& [known, value] : variables) replaced |= known == name;
-    if (!replaced) list.push_back(entry);
+    if (std::ranges::none_of(variables, [&](const auto& one) { return one.first == name; }))
+      list.push_back(entry);
   }
   for (const auto& [name, value] : variables) list.push_back(name + "=" + value);
   return list;
@@ -129,21 +128,22 @@ ExitResult run_child(const std::vector<std::string>& words,
   return end;
 }
 
-int run_in_our_place(const std::vector<std::string>& words, const InterruptSource& interrupt,
-                     std::chrono::milliseconds kill_after) {
+namespace {
+
+/// Runs a command as if it were us: its stdin, stdout and stderr are ours. An interrupt is passed
+/// on, and its end awaited. @return  as ExitResult::status
+int run_in_our_place(const std::vector<std::string>& words, const InterruptSource& interrupt) {
   const pid_t child = start_child(words, {}, {});
   const Descriptor ended(static_cast<int>(syscall(SYS_pidfd_open, child, 0)));
   require(static_cast<bool>(ended), "pidfd_open");
   if (wait_for(ended.get(), POLLIN, Deadline::never(), interrupt) == Waited::interrupted) {
     kill(child, SIGINT);
     const InterruptSource no_other;
-    if (wait_for(ended.get(), POLLIN, Deadline::in(kill_after), no_other) == Waited::deadline)
+    if (wait_for(ended.get(), POLLIN, Deadline::in(kKillAfter), no_other) == Waited::deadline)
       kill(-child, SIGKILL);  // it does not listen
   }
   return end_of_child(child);
 }
-
-namespace {
 
 /// What a rank ends with; mpirun ends with the first one that is not 0.
 constexpr std::array kOfRanks{ExitStatus::pass, ExitStatus::usage, ExitStatus::no_device,

@@ -45,6 +45,9 @@ pid_t start_child(const std::vector<std::string>& words,
 /// Waits for its end. @return  as ExitResult::status
 int end_of_child(pid_t child) noexcept;
 
+/// So long an interrupted child may be silent.
+inline constexpr std::chrono::seconds kKillAfter{60};
+
 /// Runs a command to its end; its stderr is ours.
 /// @param words      path and arguments
 /// @param variables  in addition to our own environment
@@ -56,15 +59,7 @@ int end_of_child(pid_t child) noexcept;
 ExitResult run_child(const std::vector<std::string>& words,
                      const std::vector<std::pair<std::string, std::string>>& variables,
                      const InterruptSource& interrupt,
-                     std::chrono::milliseconds kill_after = std::chrono::seconds(60));
-
-/// Runs a command as if it were us: its stdin, stdout and stderr are ours. An interrupt is passed
-/// on, and its end awaited.
-/// @param words  its name or path, and arguments
-/// @return       as ExitResult::status
-/// @throws MeasurementError  it cannot be started
-int run_in_our_place(const std::vector<std::string>& words, const InterruptSource& interrupt,
-                     std::chrono::milliseconds kill_after = std::chrono::seconds(60));
+                     std::chrono::milliseconds kill_after = kKillAfter);
 
 // Starting this very program again, as several ranks.
 

@@ -44,20 +44,13 @@ class LoopbackMeasurer final : public Measurer {
 };
 
 /// Each case by what its pattern asks for.
-class MeasurerByPattern final : public Measurer {
+class MeasurerByPattern final : public MeasurerOver {
  public:
   MeasurerByPattern(std::unique_ptr<Measurer> traffic, std::unique_ptr<Measurer> control)
-      : traffic_(std::move(traffic)), control_(std::move(control)) {}
+      : MeasurerOver(*traffic), traffic_(std::move(traffic)), control_(std::move(control)) {}
 
   Outcome measure(const TestCase& test_case) override {
     return (test_case.needs_responder() ? traffic_ : control_)->measure(test_case);
-  }
-  bool usable() const override { return traffic_->usable(); }
-  nlohmann::ordered_json initiator_environment() const override {
-    return traffic_->initiator_environment();
-  }
-  nlohmann::ordered_json responder_environment() const override {
-    return traffic_->responder_environment();
   }
 
  private:
@@ -133,14 +126,15 @@ std::unique_ptr<Measurer> make_measurer(const RunTarget& target, std::span<const
     measurer = make_sweep_measurer(std::move(measurer), sweep_printer());
   std::uint64_t loops = 0;
   for (const PlannedCase& planned : cases)
-    if (planned.background) loops = std::max(loops, loops_of(planned.background->test_case));
+    if (planned.background)
+      loops = std::max(loops, planned.background->test_case.loops(Role::responder));
   if (loops == 0) return measurer;
   const auto make_background = [target, clock](const TestCase& background,
                                                const IntervalListener& listener,
                                                InterruptSource& end) {
     RunTarget place = target;
     place.session.on_interval = listener;
-    const PlannedCase planned{.test_case = background, .name = {}, .why_skipped = {}};
+    const PlannedCase planned{.test_case = background};
     return make_plain_measurer(place, std::span(&planned, 1), clock, end);
   };
   return make_background_measurer(std::move(measurer), make_background, loops, interrupt);

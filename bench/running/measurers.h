@@ -25,9 +25,8 @@ struct RunTarget {
     null_device,  ///< there is none: the built-in device that completes at once
   };
   Kind kind = Kind::loopback;
-  SessionOptions session = {.server = {},  ///< with its token: of a host
-                            .token = {},
-                            .on_interval = interval_printer(),
+  /// Its server and token are those of a host.
+  SessionOptions session = {.on_interval = interval_printer(),
                             .on_choice = choice_printer(),
                             .files = FileMemory::devices};
 };

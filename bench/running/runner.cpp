@@ -34,13 +34,6 @@ Row bare_row(const RowPlace& place, const TestCase& test_case) {
   return row;
 }
 
-Row unmeasured_row(const RowPlace& place, Row::Status status, const std::string& message) {
-  Row row = bare_row(place, place.planned.test_case);
-  row.status = status;
-  row.message = message;
-  return row;
-}
-
 double time_per_operation_ns(const Row& row) {
   if (row.bandwidth) return ratio(row.bandwidth->window_ns, row.bandwidth->messages);
   if (!row.latency) return 0.0;
@@ -60,12 +53,11 @@ Row measured_row(const RowPlace& place, const Outcome& outcome) {
   return row;
 }
 
-Row skipped_row(const RowPlace& place, const std::string& reason) {
-  return unmeasured_row(place, Row::Status::skipped, reason);
-}
-
-Row error_row(const RowPlace& place, const std::string& message) {
-  return unmeasured_row(place, Row::Status::error, message);
+Row unmeasured_row(const RowPlace& place, Row::Status status, const std::string& message) {
+  Row row = bare_row(place, place.planned.test_case);
+  row.status = status;
+  row.message = message;
+  return row;
 }
 
 namespace {
@@ -94,11 +86,11 @@ class Run {
         listener_(listener),
         until_(until) {}
 
-  /// Goes on after earlier rounds. @param repeated  of each case
-  void go_on(const RepetitionRound& round, const std::vector<std::uint64_t>& repeated) {
-    for (std::size_t i = 0; i < cases_.size(); ++i) progress_[i].repetitions = repeated[i];
-    begun_ = round.begun;
-    all_ = round.begun + round.which.size() * round.repetitions;
+  /// Goes on after earlier rounds. @param all  repetitions of these and of this one
+  void go_on(const EarlierRounds& earlier, std::uint64_t all) {
+    for (std::size_t i = 0; i < cases_.size(); ++i) progress_[i].repetitions = earlier.repeated[i];
+    begun_ = earlier.begun;
+    all_ = all;
   }
   /// Of the case, in this round and before.
   std::uint64_t repeated(std::size_t index) const { return progress_[index].repetitions; }
@@ -123,7 +115,7 @@ class Run {
     std::uint64_t repetitions = 0;
     bool ended = false;  ///< for a reason of its own: it was skipped, or settled
     // Only with until_:
-    std::optional<Settling> settling = {};
+    std::optional<Settling> settling;
     double spent_ns = 0;
     unsigned failures = 0;  ///< in succession
   };
@@ -199,19 +191,21 @@ void Run::settle(Progress& progress, Row& row, double spent_ns) {
 }
 
 Row Run::measure(const RowPlace& place) {
-  if (!place.planned.why_skipped.empty()) return skipped_row(place, place.planned.why_skipped);
-  if (!unusable_.empty()) return error_row(place, "not measured: " + unusable_);
+  using enum Row::Status;
+  if (!place.planned.why_skipped.empty())
+    return unmeasured_row(place, skipped, place.planned.why_skipped);
+  if (!unusable_.empty()) return unmeasured_row(place, error, "not measured: " + unusable_);
   try {
     const Background* const background = place.planned.background.get();
     measurer_.set_background(background == nullptr ? nullptr : &background->test_case);
     return measured_row(place, measurer_.measure(place.planned.test_case));
   } catch (const Interrupted&) {
     throw;
-  } catch (const Unsupported& error) {
-    return skipped_row(place, error.what());
-  } catch (const std::exception& error) {
-    if (stop_.reason() == StopReason::interrupted) throw Interrupted(error_text(error));
-    return failed(place, error_text(error));
+  } catch (const Unsupported& why) {
+    return unmeasured_row(place, skipped, why.what());
+  } catch (const std::exception& why) {
+    if (stop_.reason() == StopReason::interrupted) throw Interrupted(error_text(why));
+    return failed(place, error_text(why));
   }
 }
 
@@ -219,7 +213,7 @@ Row Run::failed(const RowPlace& place, const std::string& why) {
   const ExitStatus status = status_of(std::current_exception());
   tally_.failure = tally_.failed == 0 || tally_.failure == status ? status : ExitStatus::failed;
   if (!measurer_.usable()) unusable_ = why;
-  return error_row(place, why);
+  return unmeasured_row(place, Row::Status::error, why);
 }
 
 void Run::count(const Row& row) {
@@ -250,8 +244,7 @@ ExitStatus RunTally::status() const {
   if (failed > 0 &&
       (measured == 0 || failure == ExitStatus::usage))  // one value of several is wrong
     return failure.value_or(ExitStatus::failed);
-  if (failed > 0) return ExitStatus::failed;
-  if (incomplete > 0) return ExitStatus::failed;
+  if (failed > 0 || incomplete > 0) return ExitStatus::failed;
   return measured > 0 ? ExitStatus::pass : ExitStatus::usage;
 }
 
@@ -299,24 +292,26 @@ RunTally run_interleaved(const std::vector<PlannedCase>& cases, std::uint64_t re
                          RunListener& listener) {
   std::vector<std::size_t> all(cases.size());
   std::iota(all.begin(), all.end(), std::size_t{0});
-  std::vector<std::uint64_t> repeated;
-  return run_round(cases, {.which = all, .repetitions = repetitions, .seed = seed}, repeated,
-                   measurer, stop, listener);
+  EarlierRounds none;
+  return run_round(cases, {.which = all, .repetitions = repetitions, .seed = seed}, none, measurer,
+                   stop, listener);
 }
 
 RunTally run_round(const std::vector<PlannedCase>& cases, const RepetitionRound& round,
-                   std::vector<std::uint64_t>& repeated, Measurer& measurer, const StopFlag& stop,
+                   EarlierRounds& earlier, Measurer& measurer, const StopFlag& stop,
                    RunListener& listener) {
   Run run(cases, round.repetitions, measurer, stop, listener);
-  repeated.resize(cases.size());
-  run.go_on(round, repeated);
+  const std::uint64_t all = earlier.begun + round.which.size() * round.repetitions;
+  earlier.repeated.resize(cases.size());
+  run.go_on(earlier, all);
   std::mt19937_64 random(round.seed);
   for (std::uint64_t repetition = 0; repetition < round.repetitions; ++repetition) {
     std::vector<std::size_t> order = round.which;
     if (round.repetitions > 1) shuffle(order, random);
     for (const std::size_t index : order) run.repeat(index);
   }
-  for (const std::size_t index : round.which) repeated[index] = run.repeated(index);
+  for (const std::size_t index : round.which) earlier.repeated[index] = run.repeated(index);
+  earlier.begun = all;
   return run.finish();
 }
 

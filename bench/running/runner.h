@@ -35,8 +35,8 @@ struct RowPlace {
 /// messages for bandwidth. cpu_time: CPU ns of the measuring thread per operation.
 Row measured_row(const RowPlace& place, const Outcome& outcome);
 
-Row skipped_row(const RowPlace& place, const std::string& reason);
-Row error_row(const RowPlace& place, const std::string& message);
+/// @param status  skipped or error
+Row unmeasured_row(const RowPlace& place, Row::Status status, const std::string& message);
 
 /// Is called as a run goes on.
 class RunListener {
@@ -94,15 +94,20 @@ RunTally run_interleaved(const std::vector<PlannedCase>& cases, std::uint64_t re
 struct RepetitionRound {
   std::vector<std::size_t> which;
   std::uint64_t repetitions;
-  std::uint64_t seed;       ///< as that of run_interleaved()
-  std::uint64_t begun = 0;  ///< repetitions of earlier rounds, of all cases
+  std::uint64_t seed = 0;  ///< as that of run_interleaved()
+};
+
+/// What the rounds of a run have measured so far.
+struct EarlierRounds {
+  std::vector<std::uint64_t> repeated;  ///< of each case: how often
+  std::uint64_t begun = 0;              ///< repetitions of all cases
 };
 
 /// As run_interleaved(), but only some of the cases, of which earlier rounds may have measured
 /// some. Their rows go on counting.
-/// @param repeated  of each case: how often earlier rounds have measured it; this round is added
+/// @param earlier  this round is added
 RunTally run_round(const std::vector<PlannedCase>& cases, const RepetitionRound& round,
-                   std::vector<std::uint64_t>& repeated, Measurer& measurer, const StopFlag& stop,
+                   EarlierRounds& earlier, Measurer& measurer, const StopFlag& stop,
                    RunListener& listener);
 
 /// As run_range(), but each case is repeated until `until` says why not. Rows have its most as

@@ -45,6 +45,15 @@ bool stderr_is_interactive() {
 
 namespace {
 
+/// "20000/s: reached 19987/s, p50 12.3 µs, p99 45.6 µs"
+std::string sweep_line(const SweepPoint& point) {
+  std::string text = fmt::format("{}/s: reached {:.0f}/s", point.rate_per_s, point.reached_per_s);
+  if (point.saturated) return text + " (saturated)";
+  if (point.p50_ns) text += fmt::format(", p50 {}", metric_text(Metric::p50, *point.p50_ns));
+  if (point.p99_ns) text += fmt::format(", p99 {}", metric_text(Metric::p99, *point.p99_ns));
+  return text;
+}
+
 /// ";  half RTT p50 12.3 µs, p99 20.1 µs, max 105.0 ms, 3 lost", as the line of the case has them;
 /// empty: there is nothing to tell.
 std::string latency_text(const std::optional<IntervalLatency>& latency, bool half) {
@@ -80,14 +89,6 @@ std::string interval_line(const TestCase& test_case, const ProgressInterval& int
          fmt::format("{} {}, one in {}", interval.operations, half ? "round trips" : "operations",
                      metric_text(Metric::mean, 1e9 / per_s)) +
          latency_text(interval.latency, half);
-}
-
-std::string sweep_line(const SweepPoint& point) {
-  std::string text = fmt::format("{}/s: reached {:.0f}/s", point.rate_per_s, point.reached_per_s);
-  if (point.saturated) return text + " (saturated)";
-  if (point.p50_ns) text += fmt::format(", p50 {}", metric_text(Metric::p50, *point.p50_ns));
-  if (point.p99_ns) text += fmt::format(", p99 {}", metric_text(Metric::p99, *point.p99_ns));
-  return text;
 }
 
 SweepListener sweep_printer() {

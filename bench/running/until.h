@@ -50,9 +50,9 @@ class Settling {
   struct Series {
     const MetricInfo* metric;
     double goal;
-    std::vector<double> values = {};
-    double mean = 0, squares = 0;   ///< of the values; the sum of squared deviations from it
-    std::deque<double> noise = {};  ///< the latest: standard deviation over mean, as values came
+    std::vector<double> values;
+    double mean = 0, squares = 0;  ///< of the values; the sum of squared deviations from it
+    std::deque<double> noise;      ///< the latest: standard deviation over mean, as values came
   };
 
   void begin(const Row& row);

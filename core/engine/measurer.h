@@ -53,4 +53,23 @@ class Measurer {
   virtual nlohmann::ordered_json responder_environment() const = 0;
 };
 
+/// Measures by another measurer, which it borrows, and whose answers are its own where it does not
+/// override them.
+class MeasurerOver : public Measurer {
+ public:
+  explicit MeasurerOver(Measurer& inner) : inner_(inner) {}
+
+  bool usable() const override { return inner_.usable(); }
+  void tell_responder(const nlohmann::json& row) override { inner_.tell_responder(row); }
+  nlohmann::ordered_json initiator_environment() const override {
+    return inner_.initiator_environment();
+  }
+  nlohmann::ordered_json responder_environment() const override {
+    return inner_.responder_environment();
+  }
+
+ protected:
+  Measurer& inner_;
+};
+
 }  // namespace rdmameter

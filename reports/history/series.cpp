@@ -4,7 +4,6 @@
 #include <fmt/core.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <fnmatch.h>
 
 #include <algorithm>
 #include <cmath>
@@ -44,12 +43,6 @@ std::vector<const MetricInfo*> chosen_metrics(const HistoryCase& one, const Seri
   for (const char* key : {"gbps", "p50_ns"})
     if (has(key)) return {metric_of(key)};
   return {known.front()};
-}
-
-bool is_chosen(const std::string& name, const std::vector<std::string>& patterns) {
-  return patterns.empty() || std::any_of(patterns.begin(), patterns.end(), [&](const auto& glob) {
-           return glob == name || fnmatch(glob.c_str(), name.c_str(), 0) == 0;
-         });
 }
 
 /// The newest level is within the floor of what was before, or on the other side of it.

@@ -40,12 +40,8 @@ std::size_t stderr_width() {
 
 std::string broken_lines(std::string_view text, std::size_t width) {
   std::string broken;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    const std::string_view line = text.substr(0, end);
-    text.remove_prefix(std::min(end + 1, text.size()));
+  for (const std::string_view line : text_lines(text))
     broken += text_width(line) <= width ? std::string(line) + "\n" : broken_line(line, width);
-  }
   return broken;
 }
 

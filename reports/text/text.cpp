@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <fnmatch.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -174,6 +175,16 @@ std::string count_text(std::uint64_t count, std::string_view thing) {
   return fmt::format("{} {}{}", count, thing, count == 1 ? "" : "s");
 }
 
+std::vector<std::string_view> text_lines(std::string_view text) {
+  std::vector<std::string_view> lines;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    lines.push_back(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return lines;
+}
+
 void add_item(std::string& list, std::string_view item, std::string_view separator) {
   if (!list.empty()) list += separator;
   list += item;
@@ -239,6 +250,16 @@ std::string shorten_name(const std::string& name, std::span<const std::string> p
   std::vector<std::string> own = name_parts(name);
   std::erase_if(own, [&](const std::string& part) { return std::ranges::count(parts, part) > 0; });
   return fmt::format("{}", fmt::join(own, "/"));
+}
+
+bool matches_name(const std::string& name, const std::string& pattern) {
+  return name == pattern || fnmatch(pattern.c_str(), name.c_str(), 0) == 0;
+}
+
+bool is_chosen(const std::string& name, std::span<const std::string> patterns) {
+  return patterns.empty() || std::ranges::any_of(patterns, [&](const std::string& pattern) {
+           return matches_name(name, pattern);
+         });
 }
 
 std::string name_lines(const std::string& name, std::size_t width) {

@@ -38,6 +38,9 @@ std::size_t text_width(std::string_view text);
 std::string pad_left(std::string_view text, std::size_t width);
 std::string pad_right(std::string_view text, std::size_t width);
 
+/// The lines of a text, without their ends.
+std::vector<std::string_view> text_lines(std::string_view text);
+
 /// Breaks at spaces so that lines fit; a longer word has a line of its own.
 /// @param first   begins the first line; the others are indented by its width
 /// @param breaks  characters after which a word that is longer than a line may be broken
@@ -79,6 +82,11 @@ std::string first_names(std::span<const std::string> names, std::size_t most);
 
 /// The name without these parts.
 std::string shorten_name(const std::string& name, std::span<const std::string> parts);
+
+/// Is it that name, or does it match that glob?
+bool matches_name(const std::string& name, const std::string& pattern);
+/// One of these? Any name where there is none.
+bool is_chosen(const std::string& name, std::span<const std::string> patterns);
 
 /// A name in lines that fit, broken after a slash where it is too long for one; ends in '\n'.
 std::string name_lines(const std::string& name, std::size_t width);

@@ -24,26 +24,20 @@
 
 namespace rdmameter {
 
+namespace {
+
+/// "half RTT", "RTT", "completion"...: what the latency is of.
 std::string latency_name(const LatencyData& latency) {
   if (latency.half_round_trip) return "half RTT";
   if (latency.definition == LatencyData::Definition::round_trip) return "RTT";
   return definition_name(latency.definition);
 }
 
-namespace {
-
-/// Three significant digits, in the unit that suits.
-std::string time(double ns) {
-  const Unit unit = time_unit(ns);
-  const std::array scaled{ns / unit.size};
-  return fmt::format("{} {}", fixed(scaled[0], decimals_for(scaled)), unit.name);
-}
-
 std::string latency_text(const LatencyData& latency) {
   const LatencySummary summary = summarize(latency.histogram, latency.half_round_trip ? 2 : 1);
   std::string text = latency_name(latency);
   const auto add = [&text](std::string_view name, const std::optional<double>& value) {
-    if (value) text += fmt::format(" {} {} ", name, time(*value));
+    if (value) text += fmt::format(" {} {} ", name, metric_text(Metric::p50, *value));
   };
   add("p50", summary.p50);
   add("p99", summary.p99);
@@ -84,6 +78,12 @@ std::string load_text(const LoadData& load) {
   return text;
 }
 
+/// Did another client use the server during the repetition? What lines say of it then.
+bool shares_responder(const Row& row) {
+  return row.extra.contains("shared_responder");
+}
+constexpr const char* kSharedResponder = "  (another client used the server)";
+
 std::string per_second(const std::optional<double>& value) {
   return value ? fmt::format("{:.0f}/s", *value) : "not found";
 }
@@ -91,7 +91,7 @@ std::string per_second(const std::optional<double>& value) {
 std::string sweep_text(const SweepData& sweep) {
   std::string text = fmt::format("saturation {}", per_second(sweep.saturation_per_s));
   if (!sweep.slo_ns) return text;
-  return text + fmt::format("  p99 within {} up to {}", time(*sweep.slo_ns),
+  return text + fmt::format("  p99 within {} up to {}", metric_text(Metric::p99, *sweep.slo_ns),
                             per_second(sweep.slo_rate_per_s));
 }
 
@@ -120,10 +120,6 @@ std::string row_text(const Row& row) {
   return text;
 }
 
-bool shares_responder(const Row& row) {
-  return row.extra.contains("shared_responder");
-}
-
 std::string_view headline(std::string_view message) {
   return message.substr(0, message.find(". "));
 }
@@ -145,10 +141,6 @@ std::span<const Metric> columns_of(bool bandwidth) {
   return kLatencyColumns;
 }
 
-std::string cell(std::string_view text, std::size_t width) {
-  return pad_left(text, width);
-}
-
 std::size_t width_of(Metric metric) {
   if (is_time(metric)) return kTimeWidth;
   return metric == Metric::mmsg_per_s ? kMessagesWidth : kRateWidth;
@@ -158,7 +150,7 @@ std::size_t width_of(Metric metric) {
 std::string range_cell(const std::vector<double>& numbers, Metric metric, bool repeated) {
   if (!repeated) return "";
   const auto [min, max] = std::ranges::minmax(numbers);
-  return cell("±" + metric_text(metric, (max - min) / 2), width_of(metric));
+  return pad_left("±" + metric_text(metric, (max - min) / 2), width_of(metric));
 }
 
 }  // namespace
@@ -222,11 +214,12 @@ std::string CaseTable::header(const Case& ended_case) {
   kind_ = kind;
   std::string cells;
   for (const Metric metric : columns_of(ended_case.bandwidth)) {
-    if (!cells.empty() && ended_case.line_rate_gbps > 0) cells += cell("of the line", kRateWidth);
-    cells +=
-        cell(metric == Metric::mmsg_per_s ? "messages" : info_of(metric).name, width_of(metric));
+    if (!cells.empty() && ended_case.line_rate_gbps > 0)
+      cells += pad_left("of the line", kRateWidth);
+    cells += pad_left(metric == Metric::mmsg_per_s ? "messages" : info_of(metric).name,
+                      width_of(metric));
     if (ended_case.repetitions > 1 && cells.size() == width_of(metric))
-      cells += cell("±", width_of(metric));
+      cells += pad_left("±", width_of(metric));
   }
   const std::string title = ended_case.bandwidth ? "" : ended_case.kind;
   return line(title, cells);
@@ -241,14 +234,14 @@ std::string CaseTable::ended(std::map<std::uint64_t, Case>::iterator at) {
   std::string doubt;
   for (std::size_t i = 0; i < columns.size(); ++i) {
     const auto& numbers = one.numbers[i];
-    cells += cell(numbers.empty() ? "–" : metric_text(columns[i], median(numbers)),
-                  width_of(columns[i]));
+    cells += pad_left(numbers.empty() ? "–" : metric_text(columns[i], median(numbers)),
+                      width_of(columns[i]));
     if (i > 0 || numbers.empty()) continue;
     cells += range_cell(numbers, columns[i], one.repetitions > 1);
     if (one.line_rate_gbps <= 0) continue;
     const double percent = 100 * median(numbers) / one.line_rate_gbps;
     doubt = line_doubt(*line_rate_gbps_, percent);
-    cells += cell(doubt.empty() ? fmt::format("{:.1f} %", percent) : "–", kRateWidth);
+    cells += pad_left(doubt.empty() ? fmt::format("{:.1f} %", percent) : "–", kRateWidth);
   }
   std::string remarks;
   if (!doubt.empty()) remarks += "  " + doubt;

@@ -27,13 +27,6 @@ std::string row_line(const Row& row, std::size_t name_width);
 /// The line's text behind the name.
 std::string row_text(const Row& row);
 
-/// Did another client use the server during the repetition? What lines say of it then.
-bool shares_responder(const Row& row);
-inline constexpr const char* kSharedResponder = "  (another client used the server)";
-
-/// "half RTT", "RTT", "completion"...: what the latency is of.
-std::string latency_name(const LatencyData& latency);
-
 /// The first sentence of an error, which is in its line: what to do about it follows, and has its
 /// place in the summary.
 std::string_view headline(std::string_view message);
@@ -71,7 +64,7 @@ class CaseTable {
     bool bandwidth = false, shared = false;
     double line_rate_gbps = 0;  ///< of all directions; 0: not known
     std::uint64_t ended = 0, repetitions = 1, lost = 0;
-    std::array<std::vector<double>, kColumns> numbers = {};  ///< a value for each repetition
+    std::array<std::vector<double>, kColumns> numbers;  ///< a value for each repetition
   };
 
   std::string ended(std::map<std::uint64_t, Case>::iterator at);
@@ -99,8 +92,8 @@ std::string run_header(const nlohmann::ordered_json& context,
 /// How many cases of a run were measured, failed or were skipped.
 struct RunCount {
   RunTally rows;
-  std::size_t cases = 0;                                          ///< that were measured
-  std::vector<std::pair<std::string, std::size_t>> reasons = {};  ///< why others were skipped
+  std::size_t cases = 0;                                     ///< that were measured
+  std::vector<std::pair<std::string, std::size_t>> reasons;  ///< why others were skipped
 };
 
 /// How many were measured, skipped and failed, and why; what to type next.

@@ -86,8 +86,7 @@ double RunOutput::elapsed_s() const {
 }
 
 void RunOutput::clear_progress() {
-  if (!progress_) return;
-  tell("\r\033[K");
+  if (progress_) tell("\r\033[K");
 }
 
 void RunOutput::row(const Row& measured) {
@@ -96,7 +95,7 @@ void RunOutput::row(const Row& measured) {
   tail_may_be_missing_ = tail_may_be_missing_ || tail_may_be_missing(row);
   if (writer_) writer_->append(row);
   clear_progress();
-  if (kept_) kept_->push_back(row);
+  if (!tellings_.empty()) kept_.push_back(row);
   if (row.until) {
     Row& light = settled_.emplace_back();
     light.name = row.name;
@@ -157,7 +156,7 @@ std::string RunOutput::untold_error() const {
 /// Of all rows.
 std::string RunOutput::told_at_the_end(const TextStyle& style) const {
   std::string text;
-  for (const Telling& telling : tellings_) text += telling(*kept_, style);
+  for (const Telling& telling : tellings_) text += telling(kept_, style);
   return text;
 }
 
@@ -167,8 +166,10 @@ void RunOutput::finish(const RunTally& tally) {
   if (table_ && lines_) print_lines(table_->rest());
   if (framed_ || !lines_)  // else each has told its own
     tell_text(until_report(settled_, {.width = stderr_width(), .utf8 = utf8_}));
-  if (kept_ && lines_) print_lines(told_at_the_end(terminal_style()));
-  if (kept_ && !lines_) tell_text(told_at_the_end({.width = stderr_width(), .utf8 = utf8_}));
+  if (lines_)
+    print_lines(told_at_the_end(terminal_style()));
+  else
+    tell_text(told_at_the_end({.width = stderr_width(), .utf8 = utf8_}));
   if (tail_may_be_missing_) tell_lines("{}\n", kTailMayBeMissing);
   if (framed_)
     tell_text(run_summary({tally, measured_cases_.size(), skip_reasons_}, elapsed_s(), output_,

@@ -32,10 +32,7 @@ class RunOutput : public RunListener {
   using Telling = std::function<std::string(std::span<const Row>, const TextStyle&)>;
 
   /// Keeps all rows from here on, and finish() prints `telling` of them.
-  void tell_at_the_end(Telling telling) {
-    if (!kept_) kept_.emplace();
-    tellings_.push_back(std::move(telling));
-  }
+  void tell_at_the_end(Telling telling) { tellings_.push_back(std::move(telling)); }
 
   /// Rows have no line: what they tell together is printed by the caller.
   void omit_lines();
@@ -68,7 +65,7 @@ class RunOutput : public RunListener {
   std::size_t name_width_ = 0;
   std::set<std::uint64_t> measured_cases_;                         ///< by Row::family_index
   std::vector<std::pair<std::string, std::size_t>> skip_reasons_;  ///< and how many cases
-  std::optional<std::vector<Row>> kept_;  ///< where they are to be told of at the end
+  std::vector<Row> kept_;                                          ///< for the tellings
   std::vector<Telling> tellings_;
   std::string told_at_the_end(const TextStyle& style) const;
   std::vector<Row> settled_;  ///< the last of each case of --until, without numbers

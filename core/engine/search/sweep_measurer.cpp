@@ -208,20 +208,12 @@ SweepPoint point_of(const Outcome& outcome, std::uint64_t rate_per_s, Effort eff
   return point;
 }
 
-class SweepMeasurer final : public Measurer {
+class SweepMeasurer final : public MeasurerOver {
  public:
   SweepMeasurer(std::unique_ptr<Measurer> measurer, SweepListener on_point)
-      : measurer_(std::move(measurer)), on_point_(std::move(on_point)) {}
+      : MeasurerOver(*measurer), measurer_(std::move(measurer)), on_point_(std::move(on_point)) {}
 
   Outcome measure(const TestCase& test_case) override;
-  bool usable() const override { return measurer_->usable(); }
-  void tell_responder(const nlohmann::json& row) override { measurer_->tell_responder(row); }
-  nlohmann::ordered_json initiator_environment() const override {
-    return measurer_->initiator_environment();
-  }
-  nlohmann::ordered_json responder_environment() const override {
-    return measurer_->responder_environment();
-  }
 
  private:
   std::optional<SweepPoint> measure_at(const TestCase& sweep, std::uint64_t rate_per_s,

@@ -189,7 +189,7 @@ TEST(PerftestTranslation, InlinesALatencyAsPerftestDoesWhereItKnowsTheDevice) {
     EXPECT_EQ(axes_of(tool, {}).at("inline"), "off");
   EXPECT_EQ(axes_of("ib_send_lat", {"-I", "0"}).at("inline"), "off");
   EXPECT_EQ(axes_of("ib_send_lat", {"-I", "0x0"}).at("inline"), "off");
-  EXPECT_TRUE(plan_of("ib_send_lat", {"-I", "0", "host"}).inline_given);
+  EXPECT_TRUE(plan_of("ib_send_lat", {"-I", "0", "host"}).has("inline_size"));
   EXPECT_EQ(axes_of("ib_send_lat", {"--use_cuda", "0"}).at("inline"), "off");
   EXPECT_EQ(axes_of("ib_send_lat", {"-c", "UD", "-I", "2000"}).at("inline"), "1024");
 }

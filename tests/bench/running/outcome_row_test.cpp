@@ -99,9 +99,11 @@ TEST(RowLine, SaysUnitsAndWhatTheTimeIs) {
   const PlannedCase ping_pong = planned(Opcode::send, Pattern::ping_pong);
   EXPECT_EQ(row_line(measured_row({ping_pong, 0, 0, 1}, four_round_trips(ping_pong.test_case)), 0),
             "some_test/rc  half RTT max 2.00 µs  mean 1.25 µs");
-  EXPECT_EQ(row_line(skipped_row({ping_pong, 0, 0, 1}, "why"), 0), "some_test/rc  skipped: why");
-  EXPECT_EQ(row_line(error_row({ping_pong, 0, 0, 1}, "a\x1b[2J. Do this."), 0),
-            "some_test/rc  error: a?[2J");
+  EXPECT_EQ(row_line(unmeasured_row({ping_pong, 0, 0, 1}, Row::Status::skipped, "why"), 0),
+            "some_test/rc  skipped: why");
+  EXPECT_EQ(
+      row_line(unmeasured_row({ping_pong, 0, 0, 1}, Row::Status::error, "a\x1b[2J. Do this."), 0),
+      "some_test/rc  error: a?[2J");
 }
 
 }  // namespace

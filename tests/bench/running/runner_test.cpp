@@ -389,14 +389,13 @@ TEST_F(RunnerUntil, EndsWithAnInterrupt) {
 
 TEST_F(Runner, ALaterRoundOfSomeCasesGoesOnCountingTheirRepetitions) {
   std::vector<PlannedCase> cases = sizes("8,16");
-  std::vector<std::uint64_t> repeated;
-  run_round(cases, {.which = {0, 1}, .repetitions = 2, .seed = 1}, repeated, measurer, stop, rows);
+  EarlierRounds earlier;
+  run_round(cases, {.which = {0, 1}, .repetitions = 2, .seed = 1}, earlier, measurer, stop, rows);
   cases = sizes("8,16,32");
-  const RunTally tally =
-      run_round(cases, {.which = {2, 1}, .repetitions = 2, .seed = 2, .begun = 4}, repeated,
-                measurer, stop, rows);
+  const RunTally tally = run_round(cases, {.which = {2, 1}, .repetitions = 2, .seed = 2}, earlier,
+                                   measurer, stop, rows);
   EXPECT_EQ(tally.measured, 4U);
-  EXPECT_THAT(repeated, ElementsAre(2, 4, 2));
+  EXPECT_THAT(earlier.repeated, ElementsAre(2, 4, 2));
   EXPECT_THAT(rows.begun, ElementsAre(0, 1, 2, 3, 4, 5, 6, 7));
   std::map<std::string, std::set<std::uint64_t>> seen;
   for (const Row& row : rows.rows) {
