@@ -192,6 +192,7 @@ class Use(Check):
         self.assertRegex(done.stdout, r"(?m)^soft0 +not measured$")
         self.assertRegex(done.stdout, r"(?m)^not measured \(1 device, ")
 
+    @rdmameter.everyday
     @rdmameter.on(rdmameter.RXE, rdmameter.SIW)
     def test_a_device_in_software_is_measured_and_not_judged_by_its_link(self):
         done = self.check("--time", "10", status=rdmameter.PASS)
