@@ -17,6 +17,7 @@
 #include "bench/check/check_text.h"
 #include "bench/check/judge.h"
 #include "bench/check/plan.h"
+#include "bench/check/time_limit.h"
 #include "bench/doctor/examination_text.h"
 #include "bench/options/command.h"
 #include "bench/options/measuring_options.h"
@@ -78,8 +79,8 @@ class CheckRows final : public RunListener {
 
 class CheckRun {
  public:
-  CheckRun(const CheckRequest& request, const Invocation& invocation)
-      : request_(request), invocation_(invocation), target_(request.host.target) {}
+  CheckRun(const CheckRequest& request, const Invocation& invocation, TimeLimit& limit)
+      : request_(request), invocation_(invocation), limit_(limit), target_(request.host.target) {}
 
   ExitStatus measure();
 
@@ -98,6 +99,7 @@ class CheckRun {
 
   const CheckRequest& request_;
   const Invocation& invocation_;
+  TimeLimit& limit_;
   RunTarget target_;
   const ClockChoice clock_ = choose_clock();
   const std::chrono::steady_clock::time_point begun_at_ = std::chrono::steady_clock::now();
@@ -122,12 +124,15 @@ double CheckRun::elapsed_s() const {
 /// Starts the server, where ssh is to, and examines both ends.
 void CheckRun::reach_peer() {
   if (request_.host.remote) {
+    limit_.note("the server was started by ssh");
     server_ = std::make_unique<RemoteServer>(*request_.host.remote, invocation_.interrupt);
     target_.session.server = server_->address();
     target_.session.token = server_->token();
   }
+  limit_.note("this machine was examined");
   here_ = examination_json(examine({}, try_devices()));
   if (target_.kind == RunTarget::Kind::loopback) return;
+  limit_.note("the peer was examined");
   peer_ = examine_peer({.server = target_.session.server, .token = target_.session.token},
                        invocation_.interrupt);
   for (const Json& finding : findings_json(compare_ends(here_, peer_)))
@@ -210,6 +215,8 @@ RunTally CheckRun::measure_cases(const std::vector<std::size_t>& which) {
     std::ranges::copy_if(which, std::back_inserter(of_pair),
                          [&](std::size_t i) { return plan_.cases[i].pair == pair; });
     if (of_pair.empty()) continue;
+    const std::string& name = subjects_[pair].name;
+    limit_.note((name.empty() ? "the device" : name) + " was measured");
     const std::unique_ptr<Measurer> measurer = open(pair);
     describe(pair, *measurer);
     const std::uint64_t begun = begun_;
@@ -269,7 +276,7 @@ std::vector<std::string> CheckRun::notes(std::span<const CheckReading> readings)
 
 ExitStatus CheckRun::report(const RunTally& tally, std::vector<CheckFinding> findings) {
   output_->finish(tally);
-  if (tally.interrupted) return ExitStatus::interrupted;
+  if (tally.interrupted || limit_.passed()) return ExitStatus::interrupted;
   const std::vector<CheckReading> read = readings();
   const CheckReport report{.subjects = subjects_,
                            .readings = read,
@@ -292,7 +299,9 @@ ExitStatus CheckRun::measure() {
   if (!request_.expect.empty()) expected_ = read_result(request_.expect).rows;
   reach_peer();
   ends_ = chosen_ends();
-  plan_ = plan_check(ends_, request_.limits);
+  CheckLimits limits = request_.limits;
+  limits.time_s -= std::max(0.0, elapsed_s() - kStart_s);  // ssh was slow, or doctor
+  plan_ = plan_check(ends_, limits);
   for (const CheckedEnds& ends : ends_)
     subjects_.push_back({.name = ends.device,
                          .context = {},
@@ -321,7 +330,14 @@ ExitStatus CheckRun::measure() {
 /// Writes the result, and prints what was found.
 /// @throws NoDevice, UsageError, MeasurementError, Interrupted  nothing could be measured
 ExitStatus run_check(const CheckRequest& request, const Invocation& invocation) {
-  return CheckRun(request, invocation).measure();
+  TimeLimit limit((request.brief ? 1 : kPatience) * request.limits.time_s, invocation.interrupt);
+  try {
+    const ExitStatus status = CheckRun(request, invocation, limit).measure();
+    if (status != ExitStatus::interrupted || !limit.passed()) return status;
+  } catch (const Interrupted&) {
+    if (!limit.passed()) throw;
+  }
+  throw MeasurementError(limit.text());
 }
 
 struct CheckArguments : MeasuringOptions {  // of the positionals one, HOST

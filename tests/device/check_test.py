@@ -4,6 +4,7 @@
 import json
 import os
 import re
+import signal
 import subprocess
 import unittest.mock
 
@@ -137,6 +138,17 @@ class Use(Check):
         self.assertLess(done.seconds, 10)
         done = self.check("--brief", *BETWEEN, status=1, ports=f"{LINKS},soft0=slot:2.5x1", wire="rate=1.65G")
         self.assertRegex(done.stdout, r"^degraded: soft0: slot x1 Gen1 carries 2 Gb/s of the line's 4 \(1 device, \d+ s\)\n$")
+
+    @rdmameter.on(rdmameter.SOFTWARE)
+    def test_what_hangs_ends_in_time(self):
+        server = self.serve()
+        server.signal_all(signal.SIGSTOP)
+        for words, where, said, most in ((("--brief", "--time", "3"), f"127.0.0.1:{server.port}", "after 3 s, when the peer was examined: ", 5),
+                                         (("--brief", "--time", "3"), "--loopback", "after 3 s, when soft0 was measured: ", 6),
+                                         (("--time", "2.1"), "--loopback", "after 6.3 s, when soft0 was measured: ", 9)):
+            done = self.check("--device", "soft0", *words, status=rdmameter.FAILED, where=(where,), faults="modify_qp@1=hang")
+            self.assertIn("rdmameter: there is no verdict " + said, done.stderr)
+            self.assertLess(done.seconds, most)
 
     @rdmameter.on(rdmameter.SOFTWARE)
     def test_the_prologue_of_slurm_drains_a_node_that_is_degraded_and_no_other(self):
