@@ -10,6 +10,7 @@
 #include <exception>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -86,7 +87,9 @@ class CheckRun {
 
  private:
   void reach_peer();
-  std::vector<CheckedEnds> chosen_ends() const;
+  std::set<std::string> expected_devices() const;
+  std::vector<std::string> all_devices();
+  std::vector<CheckedEnds> chosen_ends();
   std::string peer_of(const std::string& device) const;
   std::unique_ptr<Measurer> open(std::size_t pair);
   void describe(std::size_t pair, const Measurer& measurer);
@@ -107,6 +110,7 @@ class CheckRun {
   std::unique_ptr<RemoteServer> server_;
   Json here_, peer_;  ///< examinations; the peer's null: it is this machine
   std::vector<CheckedEnds> ends_;
+  std::vector<UnusablePort> unusable_;
   CheckPlan plan_;
   std::vector<PlannedCase> planned_;  ///< those of plan_
   std::vector<std::uint64_t> repeated_;
@@ -154,14 +158,41 @@ std::string CheckRun::peer_of(const std::string& device) const {
   return alike ? device : "";
 }
 
-std::vector<CheckedEnds> CheckRun::chosen_ends() const {
+std::set<std::string> CheckRun::expected_devices() const {
+  std::set<std::string> names;
+  for (const Row& row : expected_)
+    if (const std::string name = text_at(row.case_object, "device");
+        row.status == Row::Status::ok && name.find(kDeviceSeparator) == name.npos)
+      names.insert(name);
+  return names;
+}
+
+/// Those that can be used, and those that the earlier check has: what is missing is broken.
+std::vector<std::string> CheckRun::all_devices() {
+  std::vector<std::string> devices;
+  const auto add = [&](const std::string& device) {
+    if (std::ranges::find(devices, device) == devices.end()) devices.push_back(device);
+  };
+  const std::vector<PortFacts> ports = list_ports("", kAuto);
+  const auto has_like = [&](const PortFacts& port) {
+    return std::ranges::any_of(ports, [&](const PortFacts& other) {
+      return other.usable() && kind_name(other) == kind_name(port);
+    });
+  };
+  for (const PortFacts& port : ports)
+    if (port.usable())
+      add(port.device);
+    else if (has_like(port))
+      unusable_.push_back({port.where(), port.state == IBV_PORT_ACTIVE
+                                             ? "no GID"
+                                             : std::string(port_state_name(port.state))});
+  std::ranges::for_each(expected_devices(), add);
+  return devices;
+}
+
+std::vector<CheckedEnds> CheckRun::chosen_ends() {
   std::vector<std::string> devices = request_.devices;
-  if (!devices.empty() && devices.front() == kAllDevices) {
-    devices.clear();
-    for (const PortFacts& port : list_ports("", kAuto))
-      if (port.usable() && std::ranges::find(devices, port.device) == devices.end())
-        devices.push_back(port.device);
-  }
+  if (!devices.empty() && devices.front() == kAllDevices) devices = all_devices();
   if (devices.empty()) devices.emplace_back();  // who opens it says why there is none
   std::vector<CheckedEnds> ends;
   for (std::size_t i = 0; i < devices.size(); ++i) {
@@ -175,7 +206,8 @@ std::vector<CheckedEnds> CheckRun::chosen_ends() const {
   return ends;
 }
 
-/// Of several devices one that cannot be opened is broken; the others are measured.
+/// Of several devices one that cannot be opened is broken, as is one that the earlier check has; the
+/// others are measured.
 std::unique_ptr<Measurer> CheckRun::open(std::size_t pair) {
   std::vector<PlannedCase> cases;
   for (const CheckCase& one : plan_.cases)
@@ -187,7 +219,7 @@ std::unique_ptr<Measurer> CheckRun::open(std::size_t pair) {
   } catch (const Interrupted&) {
     throw;
   } catch (const std::exception&) {
-    if (ends_.size() == 1) throw;
+    if (ends_.size() == 1 && !expected_devices().contains(ends_[pair].device)) throw;
     return std::make_unique<FailedMeasurer>(std::current_exception());
   }
 }
@@ -281,6 +313,7 @@ ExitStatus CheckRun::report(const RunTally& tally, std::vector<CheckFinding> fin
   const CheckReport report{.subjects = subjects_,
                            .readings = read,
                            .findings = std::move(findings),
+                           .unusable = unusable_,
                            .notes = notes(read),
                            .elapsed_s = elapsed_s()};
   const TextStyle style = terminal_style();

@@ -138,6 +138,22 @@ class Use(Check):
         self.assertLess(done.seconds, 10)
         done = self.check("--brief", *BETWEEN, status=1, ports=f"{LINKS},soft0=slot:2.5x1", wire="rate=1.65G")
         self.assertRegex(done.stdout, r"^degraded: soft0: slot x1 Gen1 carries 2 Gb/s of the line's 4 \(1 device, \d+ s\)\n$")
+        done = self.check("--brief", *SHORT, "--device", "all", status=rdmameter.PASS, wire="rate=2G", devices="5")
+        self.assertRegex(done.stdout, r"^well \(3 devices, \d+ s\); not measured: soft3 \(no time\), soft4 \(no time\)\n$")
+
+    @rdmameter.on(rdmameter.SOFTWARE)
+    def test_a_port_that_is_DOWN_is_named_and_is_a_fault_where_it_is_known_to_be_used(self):
+        every = (*SHORT, "--device", "all")
+        for brief in ((), ("--brief",)):
+            done = self.check(*every, *brief, status=rdmameter.PASS, ports="soft1=DOWN,soft2=no-gid", devices="3")
+            self.assertRegex(done.stdout, r"(?m)^well \(1 device, \d+ s\); not measured: soft1/1 \(DOWN\), soft2/1 \(no GID\)$")
+            self.assertEqual(re.findall(r"(?m)^\S+ +not measured: .*$", done.stdout),
+                             [] if brief else ["soft1/1  not measured: DOWN", "soft2/1  not measured: no GID"])
+        before = self.check(*every, status=rdmameter.PASS, wire="rate=2G")
+        for words, name in (((*SHORT, "--device", "soft0,soft1"), "soft1"), ((*every, "--expect", before.path), "soft1"),
+                            ((*SHORT, "--device", "soft0", "--expect", before.path), "soft0")):
+            done = self.check(*words, "--brief", status=1, ports=f"{name}=DOWN", wire="rate=2G")
+            self.assertRegex(done.stdout, rf"^broken: {name}: write failed: .*not an ACTIVE port of {name} \(ports: 1 DOWN\)")
 
     @rdmameter.on(rdmameter.SOFTWARE)
     def test_what_hangs_ends_in_time(self):
