@@ -301,8 +301,9 @@ std::vector<std::string> CheckRun::notes(std::span<const CheckReading> readings)
   if (request_.gpu)
     for (std::size_t pair = 0; pair < ends_.size(); ++pair)
       if (ends_[pair].gpu.empty())
-        texts.push_back(fmt::format("no GPU: CUDA has none behind the switch or host bridge of {}",
-                                    subjects_[pair].name));
+        texts.push_back(
+            fmt::format("no GPU: none of NVIDIA's is behind the switch or host bridge of {}",
+                        subjects_[pair].name));
   return texts;
 }
 

@@ -22,11 +22,11 @@ REASONS = {"slot": r"slot x\d+ Gen", "link": r"the link has ", "mtu": "packets c
 
 
 class Check(rdmameter.Test):
-    def check(self, *arguments, status, where=("--loopback",), **environment):
+    def check(self, *arguments, status, where=("--loopback",), prefix=(), **environment):
         device = {f"RDMAMETER_DEVICE_{name.upper()}": text for name, text in environment.items()}
         path = self.output()
         with unittest.mock.patch.dict(os.environ, device):
-            done = rdmameter.Started([rdmameter.program, "check", *where, *arguments, "-o", path], rdmameter.environment(), path).end(120)
+            done = rdmameter.Started([*prefix, rdmameter.program, "check", *where, *arguments, "-o", path], rdmameter.environment(), path).end(120)
         self.assertEqual(done.status, status, done)
         return done
 
@@ -122,7 +122,23 @@ class Faults(Check):
 
     def test_without_a_gpu_it_says_so(self):
         done = self.check(*SHORT, "--gpu", status=rdmameter.PASS)
-        self.assertIn("no GPU: CUDA has none behind the switch or host bridge of soft0", " ".join(done.stdout.split()))
+        self.assertIn("no GPU: none of NVIDIA's is behind the switch or host bridge of soft0", " ".join(done.stdout.split()))
+
+    def test_from_a_gpu_that_is_near_it_writes(self):
+        prefix = self.with_sysfs("gpu", {"state": "4: ACTIVE"})
+        switch = "devices/pci0000:15/0000:15:01.0/0000:16:00.0/"
+        for name, link in (("0000:17:00.0", "bus/pci/devices/0000:17:00.0"), ("0000:19:00.0", "class/infiniband/soft0/device")):
+            os.makedirs(f"{self.scratch}/gpu/{switch}{name}")
+            os.makedirs(os.path.dirname(f"{self.scratch}/gpu/{link}"), exist_ok=True)
+            os.symlink(f"/sys/{switch}{name}", f"{self.scratch}/gpu/{link}")
+        for name, text in (("class", "0x030200"), ("vendor", "0x10de")):
+            with open(f"{self.scratch}/gpu/{switch}0000:17:00.0/{name}", "w", encoding="ascii") as file:
+                file.write(text + "\n")
+        with unittest.mock.patch.dict(os.environ, LD_LIBRARY_PATH=rdmameter.gpu_libraries()):
+            done = self.check("--time", "9", "--device", "soft0", "--gpu", status=rdmameter.PASS, prefix=prefix, wire="rate=2G")
+        self.assertNotIn("no GPU", done.stdout)
+        [row] = [row for row in done.rows if row["case"]["memory"] != "host"]
+        self.assertEqual((row["case"]["memory"], row["gpu_pcie_path"]), ("cuda:0000:17:00.0", "switch"), row)
 
 
 class Use(Check):
