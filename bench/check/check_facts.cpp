@@ -51,7 +51,8 @@ CheckedDevice device_of(const CheckSubject& subject, std::size_t index, bool is_
           .is_peer = is_peer};
 }
 
-/// The others' median, if the row's number is beyond its limit.
+/// The others' median, if the row's number is beyond its limit. Not find_straggler()'s way, which
+/// compares the pairs of each rank with those of the others: here a device has one number of a test.
 std::optional<double> worse_than(const Row& row, std::span<const Row* const> others,
                                  Metric metric) {
   const MetricInfo& info = info_of(metric);

@@ -2,6 +2,7 @@
 #include "bench/check/check_text.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -51,18 +52,36 @@ std::string_view verdict_of(const CheckReport& report, std::size_t subject) {
   return is_measured(report, subject) ? "well" : "not measured";
 }
 
+/// The subjects of one device each.
+std::span<const CheckSubject> devices_of(const CheckReport& report) {
+  const auto together = std::ranges::find(report.subjects, true, &CheckSubject::together);
+  return {report.subjects.begin(), together};
+}
+
+bool was_tried(const CheckReport& report, std::size_t subject) {
+  return std::ranges::find(report.readings, subject, &CheckReading::subject) !=
+         report.readings.end();
+}
+
+/// Of how many devices there are readings, and which ports and devices are not among them.
+std::string measured_text(const CheckReport& report) {
+  std::vector<std::string> left_out;
+  const std::size_t devices = devices_of(report).size();
+  for (std::size_t i = 0; i < devices; ++i)
+    if (!was_tried(report, i)) left_out.push_back(report.subjects[i].name + " (no time)");
+  const std::string measured = count_text(devices - left_out.size(), "device");
+  for (const UnusablePort& port : report.unusable)
+    left_out.push_back(fmt::format("{} ({})", port.where, port.why));
+  return fmt::format("({}, {:.0f} s){}{}", measured, report.elapsed_s,
+                     left_out.empty() ? "" : "; not measured: ", fmt::join(left_out, ", "));
+}
+
 /// "mlx5_0" or, if that is another one, "mlx5_0 - mlx5_1".
 std::string pair_name(const CheckSubject& subject) {
   if (subject.together) return subject.name;
   const std::string peer = text_at(subject.context, "/rdmameter/responder/device/name");
   return peer.empty() || peer == subject.name ? subject.name
                                               : fmt::format("{} - {}", subject.name, peer);
-}
-
-/// The subjects of one device each.
-std::span<const CheckSubject> devices_of(const CheckReport& report) {
-  const auto together = std::ranges::find(report.subjects, true, &CheckSubject::together);
-  return {report.subjects.begin(), together};
 }
 
 std::vector<std::string_view> labels_of(const CheckReport& report) {
@@ -175,21 +194,23 @@ std::string check_line(const CheckReport& report, bool reasons) {
   for (const Json& problem : machine_findings(report.subjects, "problem"))
     bad += fmt::format("{}{}", bad.empty() ? ": " : "; ",
                        text_at(problem, reasons ? "cause" : "check"));
-  return fmt::format("{}{} ({}, {:.0f} s)", verdict, bad,
-                     count_text(devices_of(report).size(), "device"), report.elapsed_s);
+  return fmt::format("{}{} {}", verdict, bad, measured_text(report));
 }
 
 std::string check_text(const CheckReport& report, const TextStyle& style) {
   std::size_t names = 0;
   for (const CheckSubject& subject : report.subjects)
     names = std::max(names, text_width(pair_name(subject)));
+  for (const UnusablePort& port : report.unusable) names = std::max(names, text_width(port.where));
   std::string text;
   for (std::size_t i = 0; i < report.subjects.size(); ++i) {
-    const std::string why = reasons_of(report, i);
+    const std::string why = was_tried(report, i) ? reasons_of(report, i) : "no time";
     text += wrap(pad_right(pair_name(report.subjects[i]), names) + "  ",
                  fmt::format("{}{}{}", verdict_of(report, i), why.empty() ? "" : ": ", why),
                  style.width);
   }
+  for (const UnusablePort& port : report.unusable)
+    text += wrap(pad_right(port.where, names) + "  ", "not measured: " + port.why, style.width);
   text += "\n" + numbers_text(report, style) + "\n";
   for (const char* weight : {"problem", "warning"})
     for (const Json& finding : machine_findings(report.subjects, weight))

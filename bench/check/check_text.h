@@ -12,10 +12,17 @@
 
 namespace rdmameter {
 
+/// What --device all leaves out, of a kind that others are of.
+struct UnusablePort {
+  std::string where;  ///< "mlx5_3/1"
+  std::string why;    ///< "DOWN"
+};
+
 struct CheckReport {
   std::span<const CheckSubject> subjects;
   std::span<const CheckReading> readings;
   std::vector<CheckFinding> findings;
+  std::vector<UnusablePort> unusable;
   std::vector<std::string> notes;  ///< "not judged: ...", "left out: ..."
   double elapsed_s = 0;
 };
@@ -23,7 +30,7 @@ struct CheckReport {
 /// Is anything degraded or broken?
 bool is_well(const CheckReport& report);
 
-/// "degraded: mlx5_1 (8 devices, 52 s)", or with reasons.
+/// "degraded: mlx5_1 (7 devices, 52 s); not measured: mlx5_3/1 (DOWN)", or with reasons.
 std::string check_line(const CheckReport& report, bool reasons);
 
 /// A line for each device, the numbers, what was not judged, what to do, and the line of all.

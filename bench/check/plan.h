@@ -18,6 +18,7 @@ namespace rdmameter {
 
 inline constexpr double kCheckTime_s = 60;         ///< for all devices
 inline constexpr double kBriefTime_s = 10;         ///< of --brief
+inline constexpr double kPatience = 3;             ///< times that, of --brief once: it ends with 99
 inline constexpr double kLeastTest_s = 0.5;        ///< of one test of one device
 inline constexpr double kMostTest_s = 5;           ///< likewise
 inline constexpr double kSetUp_s = 0.05;           ///< beside it: QPs, memory
@@ -46,8 +47,8 @@ struct CheckedEnds {
   std::string gpu;     ///< "cuda:0000:17:00.0": one that is near; empty: none
 };
 
-/// A GPU that CUDA knows by its bus ID, behind the device's switch or, if there is none, behind its
-/// host bridge.
+/// A GPU of NVIDIA behind the device's switch or, if there is none, behind its host bridge. AMD's are
+/// not looked for: --memory takes them by a number that sysfs does not tell.
 /// @param sysfs  the kernel's
 /// @return  as --memory takes it: "cuda:0000:17:00.0"; empty: there is none
 std::string near_gpu(std::string_view device, const std::filesystem::path& sysfs = "/sys");

@@ -10,6 +10,7 @@
 #include <exception>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,7 @@
 #include "bench/check/check_text.h"
 #include "bench/check/judge.h"
 #include "bench/check/plan.h"
+#include "bench/check/time_limit.h"
 #include "bench/doctor/examination_text.h"
 #include "bench/options/command.h"
 #include "bench/options/measuring_options.h"
@@ -76,8 +78,8 @@ class CheckRows final : public RunOutput {
 
 class CheckRun {
  public:
-  CheckRun(const CheckRequest& request, const Invocation& invocation)
-      : request_(request), invocation_(invocation), target_(request.host.target) {}
+  CheckRun(const CheckRequest& request, const Invocation& invocation, TimeLimit& limit)
+      : request_(request), invocation_(invocation), limit_(limit), target_(request.host.target) {}
 
   /// Writes the result, and prints what was found.
   /// @throws NoDevice, UsageError, MeasurementError, Interrupted  nothing could be measured
@@ -85,7 +87,9 @@ class CheckRun {
 
  private:
   void reach_peer();
-  std::vector<CheckedEnds> chosen_ends() const;
+  std::set<std::string> expected_devices() const;
+  std::vector<std::string> all_devices();
+  std::vector<CheckedEnds> chosen_ends();
   std::string peer_of(const std::string& device) const;
   std::unique_ptr<Measurer> open(std::size_t pair);
   void describe(std::size_t pair, const Measurer& measurer);
@@ -97,6 +101,7 @@ class CheckRun {
 
   const CheckRequest& request_;
   const Invocation& invocation_;
+  TimeLimit& limit_;
   RunTarget target_;
   const ClockChoice clock_ = choose_clock();
   const std::chrono::steady_clock::time_point begun_at_ = std::chrono::steady_clock::now();
@@ -104,6 +109,7 @@ class CheckRun {
   std::unique_ptr<RemoteServer> server_;
   Json here_, peer_;  ///< examinations; the peer's null: it is this machine
   std::vector<CheckedEnds> ends_;
+  std::vector<UnusablePort> unusable_;
   CheckPlan plan_;
   std::vector<PlannedCase> planned_;  ///< those of plan_
   EarlierRounds earlier_;
@@ -115,12 +121,15 @@ class CheckRun {
 /// Starts the server, where ssh is to, and examines both ends.
 void CheckRun::reach_peer() {
   if (request_.host.remote) {
+    limit_.note("the server was started by ssh");
     server_ = std::make_unique<RemoteServer>(*request_.host.remote, invocation_.interrupt);
     target_.session.server = server_->address();
     target_.session.token = server_->token();
   }
+  limit_.note("this machine was examined");
   here_ = examination_json(examine({}, try_devices()));
   if (target_.kind == RunTarget::Kind::loopback) return;
+  limit_.note("the peer was examined");
   peer_ = examine_peer({.server = target_.session.server, .token = target_.session.token},
                        invocation_.interrupt);
   for (const Json& finding : findings_json(compare_ends(here_, peer_)))
@@ -142,13 +151,41 @@ std::string CheckRun::peer_of(const std::string& device) const {
   return alike ? device : "";
 }
 
-std::vector<CheckedEnds> CheckRun::chosen_ends() const {
+std::set<std::string> CheckRun::expected_devices() const {
+  std::set<std::string> names;
+  for (const Row& row : expected_)
+    if (const std::string name = text_at(row.case_object, "device");
+        row.status == Row::Status::ok && name.find(kDeviceSeparator) == name.npos)
+      names.insert(name);
+  return names;
+}
+
+/// Those that can be used, and those that the earlier check has: what is missing is broken.
+std::vector<std::string> CheckRun::all_devices() {
+  std::vector<std::string> devices;
+  const auto add = [&](const std::string& device) {
+    if (std::ranges::find(devices, device) == devices.end()) devices.push_back(device);
+  };
+  const std::vector<PortFacts> ports = list_ports("", kAuto);
+  const auto has_like = [&](const PortFacts& port) {
+    return std::ranges::any_of(ports, [&](const PortFacts& other) {
+      return other.usable() && kind_name(other) == kind_name(port);
+    });
+  };
+  for (const PortFacts& port : ports)
+    if (port.usable())
+      add(port.device);
+    else if (has_like(port))
+      unusable_.push_back({port.where(), port.state == IBV_PORT_ACTIVE
+                                             ? "no GID"
+                                             : std::string(port_state_name(port.state))});
+  std::ranges::for_each(expected_devices(), add);
+  return devices;
+}
+
+std::vector<CheckedEnds> CheckRun::chosen_ends() {
   std::vector<std::string> devices = request_.devices;
-  if (!devices.empty() && devices.front() == kAllDevices) {
-    devices.clear();
-    for (const PortFacts& port : list_ports("", kAuto))
-      if (port.usable()) add_once(devices, port.device);
-  }
+  if (!devices.empty() && devices.front() == kAllDevices) devices = all_devices();
   if (devices.empty()) devices.emplace_back();  // who opens it says why there is none
   std::vector<CheckedEnds> ends;
   for (std::size_t i = 0; i < devices.size(); ++i) {
@@ -162,7 +199,8 @@ std::vector<CheckedEnds> CheckRun::chosen_ends() const {
   return ends;
 }
 
-/// Of several devices one that cannot be opened is broken; the others are measured.
+/// Of several devices one that cannot be opened is broken, as is one that the earlier check has; the
+/// others are measured.
 std::unique_ptr<Measurer> CheckRun::open(std::size_t pair) {
   std::vector<PlannedCase> cases;
   for (const CheckCase& one : plan_.cases)
@@ -174,7 +212,7 @@ std::unique_ptr<Measurer> CheckRun::open(std::size_t pair) {
   } catch (const Interrupted&) {
     throw;
   } catch (const std::exception&) {
-    if (ends_.size() == 1) throw;
+    if (ends_.size() == 1 && !expected_devices().contains(ends_[pair].device)) throw;
     return std::make_unique<FailedMeasurer>(std::current_exception());
   }
 }
@@ -199,6 +237,8 @@ RunTally CheckRun::measure_cases(const std::vector<std::size_t>& which) {
     std::ranges::copy_if(which, std::back_inserter(of_pair),
                          [&](std::size_t i) { return plan_.cases[i].pair == pair; });
     if (of_pair.empty()) continue;
+    const std::string& name = subjects_[pair].name;
+    limit_.note((name.empty() ? "the device" : name) + " was measured");
     const std::unique_ptr<Measurer> measurer = open(pair);
     describe(pair, *measurer);
     tally += run_round(planned_, {.which = std::move(of_pair), .repetitions = 1}, earlier_,
@@ -248,19 +288,21 @@ std::vector<std::string> CheckRun::notes(std::span<const CheckReading> readings)
   if (request_.gpu)
     for (std::size_t pair = 0; pair < ends_.size(); ++pair)
       if (ends_[pair].gpu.empty())
-        texts.push_back(fmt::format("no GPU: CUDA has none behind the switch or host bridge of {}",
-                                    subjects_[pair].name));
+        texts.push_back(
+            fmt::format("no GPU: none of NVIDIA's is behind the switch or host bridge of {}",
+                        subjects_[pair].name));
   return texts;
 }
 
 ExitStatus CheckRun::report(const RunTally& tally, std::vector<CheckFinding> findings) {
   rows_->finish(tally);
-  if (tally.interrupted) return ExitStatus::interrupted;
+  if (tally.interrupted || limit_.passed()) return ExitStatus::interrupted;
   const std::vector<CheckReading> read = readings();
   const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - begun_at_;
   const CheckReport report{.subjects = subjects_,
                            .readings = read,
                            .findings = std::move(findings),
+                           .unusable = unusable_,
                            .notes = notes(read),
                            .elapsed_s = elapsed.count()};
   const TextStyle style = terminal_style();
@@ -279,7 +321,9 @@ ExitStatus CheckRun::measure() {
   if (!request_.expect.empty()) expected_ = read_result(request_.expect).rows;
   reach_peer();
   ends_ = chosen_ends();
-  plan_ = plan_check(ends_, request_.limits);
+  CheckLimits limits = request_.limits;
+  limits.time_s -= std::max(0.0, elapsed_s() - kStart_s);  // ssh was slow, or doctor
+  plan_ = plan_check(ends_, limits);
   for (const CheckedEnds& ends : ends_)
     subjects_.push_back({.name = ends.device,
                          .findings = here_.at("findings"),
@@ -302,6 +346,17 @@ ExitStatus CheckRun::measure() {
     findings = confirmed(findings, judge_check(subjects_, readings(), expected_));
   }
   return report(tally, std::move(findings));
+}
+
+ExitStatus run_check(const CheckRequest& request, const Invocation& invocation) {
+  TimeLimit limit((request.brief ? 1 : kPatience) * request.limits.time_s, invocation.interrupt);
+  try {
+    const ExitStatus status = CheckRun(request, invocation, limit).measure();
+    if (status != ExitStatus::interrupted || !limit.passed()) return status;
+  } catch (const Interrupted&) {
+    if (!limit.passed()) throw;
+  }
+  throw MeasurementError(limit.text());
 }
 
 struct CheckArguments : MeasuringOptions {  // of the positionals one, HOST

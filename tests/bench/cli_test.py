@@ -1118,7 +1118,7 @@ class NoDevice(unittest.TestCase):
             self.skipTest("there is a verbs device")
 
     def test_is_status_77_and_says_what_to_do(self):
-        for arguments in (["devices"], ["run", "--loopback", "write_lat"]):
+        for arguments in (["devices"], ["run", "--loopback", "write_lat"], ["check", "--loopback"]):
             result = run(*arguments)
             self.assertEqual(result.returncode, NO_DEVICE, (arguments, result))
             self.assertIn("device", result.stderr)

@@ -1,10 +1,13 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """`check`: each fault of a machine has its reason and no other, and just inside its limit it is none."""
+import functools
 import json
 import os
 import re
+import signal
 import subprocess
+import threading
 import unittest.mock
 
 import rdmameter
@@ -16,16 +19,16 @@ FULL = "rate=3.8G"
 BETWEEN = ("--device", "soft0", "--peer-device", "soft1")
 PEERS = "--peer-device: takes one name for each name of --device, in their order, and no 'all'"
 SHORT = ("--time", "4.4")  # three tests of a device, or one of each of three
-REASONS = {"slot": r"slot x\d+ Gen", "link": r"the link has ", "mtu": "packets carry ", "direction": " sent, .* received",
+REASONS = {"slot": r"slot x\d+ Gen", "link": r"the link (of \S+ )?has ", "mtu": "packets carry ", "direction": " sent, .* received",
            "bound": r" that line and slot allow\b(?!, because)", "siblings": "its siblings have", "expected": ", expected ", "failed": " failed: "}
 
 
 class Check(rdmameter.Test):
-    def check(self, *arguments, status, where=("--loopback",), **environment):
+    def check(self, *arguments, status, where=("--loopback",), prefix=(), **environment):
         device = {f"RDMAMETER_DEVICE_{name.upper()}": text for name, text in environment.items()}
         path = self.output()
         with unittest.mock.patch.dict(os.environ, device):
-            done = rdmameter.Started([rdmameter.program, "check", *where, *arguments, "-o", path], rdmameter.environment(), path).end(120)
+            done = rdmameter.Started([*prefix, rdmameter.program, "check", *where, *arguments, "-o", path], rdmameter.environment(), path).end(120)
         self.assertEqual(done.status, status, done)
         return done
 
@@ -55,10 +58,11 @@ class Faults(Check):
         self.assert_degraded("bound", r"write: 3\.\d+ Gb/s is 8\d % of the 3\.92 Gb/s", *BETWEEN, ports=LINKS, wire="rate=3.36G")
 
     def test_one_slow_direction(self):
+        self.assert_well(*BETWEEN, ports=LINKS, wire="rate=3.9G,0-1:rate=3.6G")
         self.assert_degraded("direction", r"both ways: (1\.9|2\.)\d* Gb/s sent, 3\.\d+ Gb/s received", *BETWEEN, ports=LINKS, wire=f"{FULL},0-1:rate=2G")
 
     def test_a_slot_that_carries_less_than_the_line(self):
-        self.assert_well(*BETWEEN, ports=f"{LINKS},soft0=slot:2.5x4", wire=FULL)
+        self.assert_well(*BETWEEN, ports=f"{LINKS},soft0=slot:2.5x2", wire=FULL)
         self.assert_degraded("slot", r"slot x1 Gen1 carries 2 Gb/s of the line's 4", *BETWEEN,
                              ports=f"{LINKS},soft0=slot:2.5x1", wire="rate=1.65G")
         self.assert_degraded("slot", r"the peer's soft1: slot x1 Gen1", *BETWEEN, ports=f"{LINKS},soft1=slot:2.5x1", wire="rate=1.65G")
@@ -66,9 +70,34 @@ class Faults(Check):
     def test_a_link_at_half_its_rate(self):
         self.assert_degraded("link", "the link has 2 Gb/s, those of its kind 4", *BETWEEN, ports="soft0=rate:2,soft1=rate:4", wire="rate=1.92G")
 
+    def test_a_link_with_half_its_lanes_as_sysfs_has_it(self):
+        for rate, check in (("100 Gb/sec (4X EDR)", self.assert_well), ("50 Gb/sec (2X EDR)", functools.partial(
+                self.assert_degraded, "link", r"the link of soft0/1 has 2 of 4 lanes"))):
+            check(wire="rate=2G", prefix=self.with_sysfs(rate[:3], {"state": "4: ACTIVE", "rate": rate, "link_layer": "InfiniBand"}))
+
     def test_a_wrong_mtu(self):
         self.assert_degraded("mtu", "the peer's soft1: packets carry 1024 B, those of its kind 4096", *BETWEEN,
                              ports=f"{LINKS},soft1=mtu:1024", wire="rate=3.6G")
+
+    def test_lost_packets_are_a_warning(self):
+        prefix = self.with_sysfs("lossy", {"state": "4: ACTIVE", "hw_counters/local_ack_timeout_err": "000000000"})
+        over = threading.Event()
+
+        def count():
+            with open(f"{self.scratch}/lossy/class/infiniband/soft0/ports/1/hw_counters/local_ack_timeout_err", "r+b", buffering=0) as file:
+                events = 0
+                while not over.wait(0.02):
+                    os.pwrite(file.fileno(), b"%09d" % (events := events + 1), 0)
+        counting = threading.Thread(target=count)
+        counting.start()
+        try:
+            done = self.check(*SHORT, *BETWEEN, status=rdmameter.PASS, prefix=prefix, ports=LINKS, wire=f"{FULL},loss=0.0002")
+        finally:
+            over.set()
+            counting.join()
+        self.assertEqual(self.reasons(done), set(), done)
+        self.assertRegex(" ".join(done.stdout.split()), r"warning: soft0: \d+ of \S+ packets were lost or late, .*: local_ack_timeout_err ")
+        self.assert_well(*BETWEEN, ports=LINKS, wire=FULL, prefix=prefix)
 
     def test_a_slow_sibling(self):
         self.play("mlx5-ib")  # an adapter's addresses are not those of lo, as generic's are
@@ -121,7 +150,23 @@ class Faults(Check):
 
     def test_without_a_gpu_it_says_so(self):
         done = self.check(*SHORT, "--gpu", status=rdmameter.PASS)
-        self.assertIn("no GPU: CUDA has none behind the switch or host bridge of soft0", " ".join(done.stdout.split()))
+        self.assertIn("no GPU: none of NVIDIA's is behind the switch or host bridge of soft0", " ".join(done.stdout.split()))
+
+    def test_from_a_gpu_that_is_near_it_writes(self):
+        prefix = self.with_sysfs("gpu", {"state": "4: ACTIVE"})
+        switch = "devices/pci0000:15/0000:15:01.0/0000:16:00.0/"
+        for name, link in (("0000:17:00.0", "bus/pci/devices/0000:17:00.0"), ("0000:19:00.0", "class/infiniband/soft0/device")):
+            os.makedirs(f"{self.scratch}/gpu/{switch}{name}")
+            os.makedirs(os.path.dirname(f"{self.scratch}/gpu/{link}"), exist_ok=True)
+            os.symlink(f"/sys/{switch}{name}", f"{self.scratch}/gpu/{link}")
+        for name, text in (("class", "0x030200"), ("vendor", "0x10de")):
+            with open(f"{self.scratch}/gpu/{switch}0000:17:00.0/{name}", "w", encoding="ascii") as file:
+                file.write(text + "\n")
+        with unittest.mock.patch.dict(os.environ, LD_LIBRARY_PATH=rdmameter.gpu_libraries()):
+            done = self.check("--time", "9", "--device", "soft0", "--gpu", status=rdmameter.PASS, prefix=prefix, wire="rate=2G")
+        self.assertNotIn("no GPU", done.stdout)
+        [row] = [row for row in done.rows if row["case"]["memory"] != "host"]
+        self.assertEqual((row["case"]["memory"], row["gpu_pcie_path"]), ("cuda:0000:17:00.0", "switch"), row)
 
 
 class Use(Check):
@@ -137,6 +182,33 @@ class Use(Check):
         self.assertLess(done.seconds, 10)
         done = self.check("--brief", *BETWEEN, status=1, ports=f"{LINKS},soft0=slot:2.5x1", wire="rate=1.65G")
         self.assertRegex(done.stdout, r"^degraded: soft0: slot x1 Gen1 carries 2 Gb/s of the line's 4 \(1 device, \d+ s\)\n$")
+        done = self.check("--brief", *SHORT, "--device", "all", status=rdmameter.PASS, wire="rate=2G", devices="5")
+        self.assertRegex(done.stdout, r"^well \(3 devices, \d+ s\); not measured: soft3 \(no time\), soft4 \(no time\)\n$")
+
+    @rdmameter.on(rdmameter.SOFTWARE)
+    def test_a_port_that_is_DOWN_is_named_and_is_a_fault_where_it_is_known_to_be_used(self):
+        every = (*SHORT, "--device", "all")
+        for brief in ((), ("--brief",)):
+            done = self.check(*every, *brief, status=rdmameter.PASS, ports="soft1=DOWN,soft2=no-gid", devices="3")
+            self.assertRegex(done.stdout, r"(?m)^well \(1 device, \d+ s\); not measured: soft1/1 \(DOWN\), soft2/1 \(no GID\)$")
+            self.assertEqual(re.findall(r"(?m)^\S+ +not measured: .*$", done.stdout),
+                             [] if brief else ["soft1/1  not measured: DOWN", "soft2/1  not measured: no GID"])
+        before = self.check(*every, status=rdmameter.PASS, wire="rate=2G")
+        for words, name in (((*SHORT, "--device", "soft0,soft1"), "soft1"), ((*every, "--expect", before.path), "soft1"),
+                            ((*SHORT, "--device", "soft0", "--expect", before.path), "soft0")):
+            done = self.check(*words, "--brief", status=1, ports=f"{name}=DOWN", wire="rate=2G")
+            self.assertRegex(done.stdout, rf"^broken: {name}: write failed: .*not an ACTIVE port of {name} \(ports: 1 DOWN\)")
+
+    @rdmameter.on(rdmameter.SOFTWARE)
+    def test_what_hangs_ends_in_time(self):
+        server = self.serve()
+        server.signal_all(signal.SIGSTOP)
+        for words, where, said, most in ((("--brief", "--time", "3"), f"127.0.0.1:{server.port}", "after 3 s, when the peer was examined: ", 5),
+                                         (("--brief", "--time", "3"), "--loopback", "after 3 s, when soft0 was measured: ", 6),
+                                         (("--time", "2.1"), "--loopback", "after 6.3 s, when soft0 was measured: ", 9)):
+            done = self.check("--device", "soft0", *words, status=rdmameter.FAILED, where=(where,), faults="modify_qp@1=hang")
+            self.assertIn("rdmameter: there is no verdict " + said, done.stderr)
+            self.assertLess(done.seconds, most)
 
     @rdmameter.on(rdmameter.SOFTWARE)
     def test_the_prologue_of_slurm_drains_a_node_that_is_degraded_and_no_other(self):
@@ -150,6 +222,16 @@ class Use(Check):
             self.assertTrue(done.stdout.startswith(said), done.stdout)
 
     @rdmameter.on(rdmameter.SOFTWARE)
+    def test_nhc_s_line_and_the_job_of_kubernetes_are_commands(self):
+        docs = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../docs")
+        with open(f"{docs}/ci.md", encoding="utf-8") as page, open(f"{docs}/examples/kubernetes-check.yml", encoding="utf-8") as job:
+            nhc = re.search(r"(?m)^\* \|\| check_cmd_status -t 15 -r 0 /usr/bin/rdmameter check (.*)$", page.read())[1].split()
+            kubernetes = re.search(r"(?m)^ +args: \[check, (.*)\]$", job.read())[1].split(", ")
+        for words in nhc, kubernetes:
+            for faults, status in (("", rdmameter.PASS), ("modify_qp@1+=EIO", 1)):
+                self.check(*words, *SHORT, where=(), status=status, faults=faults, wire="rate=2G")
+
+    @rdmameter.on(rdmameter.SOFTWARE)
     def test_the_result_is_one_that_all_commands_read(self):
         done = self.check(*SHORT, *BETWEEN, status=rdmameter.PASS, ports=LINKS, wire=FULL)
         self.assert_valid(done.path)
@@ -158,7 +240,8 @@ class Use(Check):
                       ("history", "add", done.path, "--into", self.output())):
             subprocess.run([rdmameter.program, *words], check=True, capture_output=True)
         # Of both directions it is the share of twice the bound of one.
-        for gate, verdict in (("read_bw/* of_bound >= 80%", "pass"), ("*/bidirectional:on/* of_bound >= 80%", "pass"),
+        for gate, verdict in (("read_bw/* of_bound >= 80%", "pass"), ("read_bw/* of_line >= 80%", "pass"), ("read_bw/* of_line <= 10%", "fail"),
+                              ("*/bidirectional:on/* of_bound >= 80%", "pass"),
                               ("*/bidirectional:on/* of_bound <= 105%", "pass"), ("*/bidirectional:on/* of_bound <= 10%", "fail")):
             gates = subprocess.run([rdmameter.program, "compare", done.path, done.path, "--gate", gate], check=False, capture_output=True, text=True)
             self.assertRegex(gates.stdout, rf"(?m)^gates\n  {verdict} ", gate)
@@ -192,6 +275,7 @@ class Use(Check):
         self.assertRegex(done.stdout, r"(?m)^soft0 +not measured$")
         self.assertRegex(done.stdout, r"(?m)^not measured \(1 device, ")
 
+    @rdmameter.everyday
     @rdmameter.on(rdmameter.RXE, rdmameter.SIW)
     def test_a_device_in_software_is_measured_and_not_judged_by_its_link(self):
         done = self.check("--time", "10", status=rdmameter.PASS)

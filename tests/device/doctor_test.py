@@ -3,7 +3,6 @@
 """What spoils a measurement, said of both ends before one."""
 import json
 import os
-import subprocess
 
 import rdmameter
 
@@ -14,16 +13,7 @@ class Doctor(rdmameter.Test):
 
     def with_a_port(self, state, rate):
         """A prefix under which this machine has one InfiniBand port, of a device that opens, and may lock memory."""
-        fake = os.path.join(self.scratch, state)
-        port = os.path.join(fake, "infiniband", "soft0", "ports", "1")
-        os.makedirs(port)
-        for name, text in (("state", state), ("rate", rate), ("link_layer", "InfiniBand")):
-            with open(os.path.join(port, name), "w", encoding="ascii") as file:
-                file.write(text + "\n")
-        prefix = ("unshare", "--mount", "--map-root-user", "sh", "-c", 'mount --bind "$0" /sys/class && exec "$@"', fake)
-        if subprocess.run([*prefix, "true"], check=False, stderr=subprocess.DEVNULL).returncode != 0:
-            self.skipTest("no mount namespaces here")
-        return prefix
+        return self.with_sysfs(state, {"state": state, "rate": rate, "link_layer": "InfiniBand"})
 
     def problems_of(self, said):
         ends = [said["findings"], said["peer"]["findings"], said["between"]]
@@ -46,7 +36,7 @@ class Doctor(rdmameter.Test):
         os.environ["RDMAMETER_DEVICE_PORTS"] = "soft0=no-open,soft1=no-open"
         self.addCleanup(os.environ.pop, "RDMAMETER_DEVICE_PORTS", None)
         prefix = self.with_a_port("4: ACTIVE", "100 Gb/sec (4X EDR)")
-        os.mkdir(os.path.join(self.scratch, "4: ACTIVE", "infiniband", "mlx5_7"))
+        os.mkdir(os.path.join(self.scratch, "4: ACTIVE", "class", "infiniband", "mlx5_7"))
         done = self.doctor("--json", prefix=prefix)
         causes = [finding["cause"] for finding in json.loads(done.stdout)["findings"] if finding["check"] == "access"]
         self.assertEqual(len(causes), 2, done)

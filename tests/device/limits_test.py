@@ -54,9 +54,10 @@ class NoDevice(rdmameter.Test):
             self.assertRegex(done.stderr, "no verbs device on this machine.*rdma link add.*--device null")
             self.assertIn("no verbs device", done.rows[0]["error_message"])
 
-    def test_devices_says_so_too(self):
-        done = rdmameter.Started([*self.prefix, rdmameter.program, "devices"], rdmameter.environment()).end(30)
-        self.assertEqual(done.status, rdmameter.NO_DEVICE, done)
+    def test_devices_and_check_say_so_too(self):
+        for words in (("devices",), ("check", "--loopback")):
+            done = rdmameter.Started([*self.prefix, rdmameter.program, *words], rdmameter.environment()).end(30)
+            self.assertEqual(done.status, rdmameter.NO_DEVICE, done)
 
     def test_the_null_device_works_all_the_same(self):
         done = self.run_program("write_lat", "--device", "null", "--iterations", "1000", prefix=self.prefix)

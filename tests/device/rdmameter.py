@@ -405,6 +405,19 @@ class Test(unittest.TestCase):
         os.environ["RDMAMETER_DEVICE_FAULTS"] = faults
         self.addCleanup(os.environ.pop, "RDMAMETER_DEVICE_FAULTS", None)
 
+    def with_sysfs(self, name, of_port):
+        """A prefix under which /sys is a tree of the test: SCRATCH/NAME, where soft0 has a port of these files."""
+        fake = os.path.join(self.scratch, name)
+        for file, text in of_port.items():
+            path = os.path.join(fake, "class/infiniband/soft0/ports/1", file)
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            with open(path, "w", encoding="ascii") as opened:
+                opened.write(text + "\n")
+        prefix = ("unshare", "--mount", "--map-root-user", "sh", "-c", 'mount --bind "$0" /sys && exec "$@"', fake)
+        if subprocess.run([*prefix, "true"], check=False, stderr=subprocess.DEVNULL).returncode != 0:
+            self.skipTest("no mount namespaces here")
+        return prefix
+
     def output(self):
         self.files += 1
         return f"{self.scratch}/{self.files}.json"

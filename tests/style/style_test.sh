@@ -46,4 +46,8 @@ check "no built program or object is kept" no_programs
 no_stray_space() { ! git grep -nIE '[[:space:]]+$' -- '*.h' '*.cpp' '*.build' '*.sh' 'tools/*' '*.py' '*.md'; }
 check "no line ends in white space" no_stray_space
 
+# Else the suite runs nothing of it, and passes.
+everyday_files() { ! grep -oP "^ +\['\K[^']+(?=', .*\[.*'(kernel|siw)'.*\])" tests/meson.build | sed 's|^|tests/|' | xargs grep -L 'rdmameter\.everyday' | grep .; }
+check "each file of the suites kernel and siw has a test that is marked everyday" everyday_files
+
 echo "1..$number"

@@ -192,6 +192,14 @@ TEST(CheckJudge, ASlotThatCarriesLessThanTheLineIsThatAlone) {
   Cluster cluster(2);
   cluster.device_of(0)["pcie_width"] = 8;  // 252 Gb/s
   EXPECT_THAT(cluster.reasons(), IsEmpty());
+  Cluster same(1);  // it carries just the line
+  for (const char* end : {"initiator", "responder"}) {
+    same.device_of(0, end)["rate_gbps"] = 4;
+    same.device_of(0, end)["pcie_speed"] = "2.5 GT/s PCIe";
+    same.device_of(0, end)["pcie_width"] = 2;
+  }
+  same.numbers(0) = {3.97, 3.97};
+  EXPECT_THAT(same.reasons(), IsEmpty());
   Cluster slow(2);
   slow.device_of(0)["pcie_width"] = 4;
   slow.numbers(0) = {107, 107};
@@ -208,6 +216,10 @@ TEST(CheckJudge, ALinkAtHalfItsRateIsThatAlone) {
   cluster.device_of(2)["rate_gbps"] = kLine / 2;
   cluster.numbers(2) = {99, 99};
   EXPECT_THAT(cluster.reasons(), ElementsAre("mlx5_2 link"));
+  Cluster inside(4);
+  inside.device_of(2)["rate_gbps"] = 0.91 * kLine;
+  inside.numbers(2) = {0.91 * Cluster::bound(), 0.91 * Cluster::bound()};
+  EXPECT_THAT(inside.reasons(), IsEmpty());
   Cluster pair(1);  // its peer is of its kind, too
   pair.device_of(0)["rate_gbps"] = kLine / 2;
   pair.numbers(0) = {99, 99};
@@ -229,6 +241,7 @@ TEST(CheckJudge, WhatDoctorSaysOfTheLinkOfADeviceIsItsReason) {
   EXPECT_THAT(cluster.reasons(), ElementsAre("mlx5_1 link")) << "not mlx5_10, not mlx5_11";
 }
 
+/// Between two MTUs there is none: each is half of the next one.
 TEST(CheckJudge, AnMtuThatIsNotTheOthersIsThatAlone) {
   Cluster cluster(2);
   cluster.device_of(1)["active_mtu_bytes"] = 1024;
