@@ -138,9 +138,11 @@ void CheckJudge::judge_directions(const CheckReading& reading) {
                    metric_text(Metric::gbps, *in)));
 }
 
-/// Both ways at once may be more than a slot or an adapter can: that is judged by siblings.
+/// Both ways at once may be more than a slot or an adapter can: that is judged by siblings. What all
+/// devices do together is not judged.
 void CheckJudge::judge_bound(const CheckReading& reading) {
-  const auto share = is_both_ways(*reading.row) ? std::nullopt : share_of_bound(*reading.row);
+  const bool judged = !is_both_ways(*reading.row) && !subjects_[reading.subject].together;
+  const auto share = judged ? share_of_bound(*reading.row) : std::nullopt;
   if (!share || *share >= kLeastOfBound || !why_no_bound(subjects_[reading.subject]).empty() ||
       has(reading.subject, CheckReason::direction))
     return;
