@@ -172,7 +172,7 @@ void CheckJudge::judge_by_siblings(const CheckReading& reading) {
   judge_by(CheckReason::siblings, reading, others, "its siblings have");
 }
 
-/// The same test of the same devices, by whatever options.
+/// Those of an earlier check with the row's test and devices, by whatever options.
 std::vector<const Row*> rows_like(const Row& row, std::span<const Row> expected) {
   constexpr std::array kKeys{"test",   "size_bytes", "qps",        "bidirectional",
                              "memory", "device",     "peer_device"};
