@@ -95,7 +95,7 @@ struct PollGaps {
   HistogramData histogram;
 };
 
-/// Who was late: the late samples of a latency by cause. The four histograms sum to `late`.
+/// The late samples of a latency by cause. The four histograms sum to `late`.
 struct BlameData {
   /// A time in which the initiator's loop was away from its polls.
   struct Stall {
