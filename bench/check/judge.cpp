@@ -135,9 +135,11 @@ void CheckJudge::judge_directions(const CheckReading& reading) {
                    metric_text(Metric::gbps, *in)));
 }
 
-/// Both ways at once may be more than a slot or an adapter can: that is judged by siblings.
+/// Both ways at once may be more than a slot or an adapter can: that is judged by siblings. What all
+/// devices do together is not judged.
 void CheckJudge::judge_bound(const CheckReading& reading) {
-  const auto share = is_both_ways(*reading.row) ? std::nullopt : share_of_bound(*reading.row);
+  const bool judged = !is_both_ways(*reading.row) && !subjects_[reading.subject].together;
+  const auto share = judged ? share_of_bound(*reading.row) : std::nullopt;
   if (!share || *share >= kLeastOfBound || !why_no_bound(subjects_[reading.subject]).empty() ||
       has(reading.subject, CheckReason::direction))
     return;
@@ -167,7 +169,7 @@ void CheckJudge::judge_by_siblings(const CheckReading& reading) {
   judge_by(CheckReason::siblings, reading, others, "its siblings have");
 }
 
-/// The same test of the same devices, by whatever options.
+/// Those of an earlier check with the row's test and devices, by whatever options.
 std::vector<const Row*> rows_like(const Row& row, std::span<const Row> expected) {
   constexpr std::array kKeys{"test",   "size_bytes", "qps",        "bidirectional",
                              "memory", "device",     "peer_device"};

@@ -24,7 +24,7 @@ inline nlohmann::ordered_json environment_with(const ClockChoice& clock, const O
   return environment_json(clock, &in_use);
 }
 
-/// The same with several: `device` is the first, and `devices` has all.
+/// An end's environment with several devices: `device` is the first, and `devices` has all.
 inline nlohmann::ordered_json environment_with(const ClockChoice& clock,
                                                std::span<OpenDevice* const> devices) {
   nlohmann::ordered_json environment =

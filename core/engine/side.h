@@ -67,8 +67,8 @@ struct Side {
   /// What has befallen a device since this was called last and ends a run, for
   /// people; empty: nothing.
   std::string take_fatal_event();
-  /// The same after a loop has failed: the kernel tells of what has befallen a port by a work
-  /// queue, so that the completions in error may come first. Waits up to 200 ms.
+  /// As take_fatal_event(), after a loop has failed: the kernel tells of what has befallen a port by
+  /// a work queue, so that the completions in error may come first. Waits up to 200 ms.
   std::string await_fatal_event();
 
   /// @param peer_totals  of each endpoint

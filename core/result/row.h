@@ -95,7 +95,7 @@ struct PollGaps {
   HistogramData histogram;
 };
 
-/// Who was late: the late samples of a latency by cause. The four histograms sum to `late`.
+/// The late samples of a latency by cause. The four histograms sum to `late`.
 struct BlameData {
   /// A time in which the initiator's loop was away from its polls.
   struct Stall {
@@ -170,8 +170,9 @@ struct PerQpData {
 struct DeviceData {
   std::string device, peer_device;
   std::uint64_t messages = 0, bytes = 0, window_ns = 0;
-  /// What links and slots of the two leave to payload [Gb/s]; nothing: not known.
-  std::optional<double> bound_gbps;
+  /// What links and slots of the two leave to payload, and the rate of the slower of both links
+  /// [Gb/s]; nothing: not known.
+  std::optional<double> bound_gbps, line_gbps = {};
   /// Of the PCIe slot that ports of the case share, at the end where it is fuller: what it leaves to
   /// payload, and what its devices had together [Gb/s]; nothing: none is shared, or not known.
   std::optional<double> slot_bound_gbps = {}, slot_gbps = {};

@@ -232,6 +232,7 @@ void list_fields(auto& fields, Is<DeviceData> auto& data) {
   fields.derived("mmsg_per_s", [&] { return bandwidth_mmsg_per_s(data.messages, data.window_ns); });
   fields("bound_gbps", data.bound_gbps);
   fields.derived("bound_percent", [&] { return bound_percent(data); });
+  fields("line_gbps", data.line_gbps);
   fields("slot_bound_gbps", data.slot_bound_gbps);
   fields("slot_gbps", data.slot_gbps);
   fields.derived("slot_percent", [&] { return slot_percent(data); });

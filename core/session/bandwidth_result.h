@@ -31,7 +31,7 @@ std::vector<DeviceData> per_device(const TestCase& test_case, const Report& sent
                                    const Report& received, const Report* back_sent,
                                    const Report* back_received);
 
-/// The same of an open loop, whose initiator alone counts.
+/// What each of several devices did in an open loop, whose initiator alone counts.
 std::vector<DeviceData> per_device_of_load(const TestCase& test_case, const Side& initiator);
 
 /// "messages", "window_ns", and where they are counted "sent", "received".

@@ -22,6 +22,16 @@ std::vector<PortFacts> ask_ports(Channel& channel, const EndSettings& wanted) {
   return messages.expect<Ports>("ports").ports;
 }
 
+/// The first device that an end names and no pair has; empty: there is none.
+std::string left_out(const EndPorts& end, const std::vector<PortPair>& pairs,
+                     const PortFacts* PortPair::*port) {
+  if (!end.names_devices()) return {};
+  for (const std::string& name : split_devices(end.fixed.device))
+    if (std::ranges::none_of(pairs, [&](const auto& pair) { return (pair.*port)->device == name; }))
+      return name;
+  return {};
+}
+
 }  // namespace
 
 const std::vector<PortFacts>& EndChoice::mine(const std::string& device, std::uint64_t gid_index) {
@@ -34,7 +44,8 @@ const std::vector<PortFacts>& EndChoice::theirs(const EndSettings& wanted, Chann
   const auto key = std::pair(wanted.device, wanted.gid_index);
   if (const auto known = theirs_.find(key); known != theirs_.end()) return known->second;
   EndSettings asked = wanted;
-  asked.port_num = kAuto;  // a list for all cases
+  asked.port_num = kAuto;                                 // a list for all cases
+  if (asked.device == kAllDevices) asked.device.clear();  // or the server's own
   return theirs_.emplace(key, ask_ports(channel, asked)).first->second;
 }
 
@@ -58,73 +69,50 @@ void EndChoice::require_joinable(const EndPorts& here, const EndPorts& there, Tr
   if (!why.empty()) throw Unsupported(why);
 }
 
-/// The ports of one device at each end.
-/// @param taken  devices of the peer's that others of the case have; null: there are no others,
-///               and it is told what was passed over, and why the ends cannot be joined
+/// The ports of one device at each end; tells what was passed over, and why the ends cannot be joined.
 /// @return  nothing: whoever opens the devices says why
-std::optional<EndChoice::Pair> EndChoice::choose(const TestCase& test_case, Channel& channel,
-                                                 const std::vector<std::string>* taken) {
+std::optional<EndChoice::Pair> EndChoice::choose(const TestCase& test_case, Channel& channel) {
   const EndSettings &initiator = test_case.initiator, &responder = test_case.responder;
   const EndPorts here{mine(initiator.device, initiator.gid_index), initiator};
   if (choose_port(here, test_case.transport) == nullptr) return std::nullopt;
-  std::vector<PortFacts> left = theirs(responder, channel);
-  std::erase_if(left, [&](const PortFacts& port) {
-    return taken != nullptr && std::ranges::find(*taken, port.device) != taken->end();
-  });
-  const EndPorts there{left, responder};
+  const EndPorts there{theirs(responder, channel), responder};
   const auto pair = choose_port_pair(here, there, test_case.transport);
   if (!pair) {
-    if (taken == nullptr) require_joinable(here, there, test_case.transport, channel);
+    require_joinable(here, there, test_case.transport, channel);
     return std::nullopt;
   }
-  if (taken == nullptr) {
-    std::string line = choice_text(here, there, *pair, test_case.transport);
-    if (listener_ && !line.empty() && line != told_) listener_(line);
-    told_ = std::move(line);
-  }
+  std::string line = choice_text(here, there, *pair, test_case.transport);
+  if (listener_ && !line.empty() && line != told_) listener_(line);
+  told_ = std::move(line);
   return Pair{{pair->mine->device, pair->mine->number},
               {pair->theirs->device, pair->theirs->number}};
 }
 
-/// One device after the other, each with what those before it have left of the peer's.
 EndChoice::Pair EndChoice::choose_several(const TestCase& test_case, Channel& channel) {
-  const auto open = [](const EndSettings& end) {
-    return end.device.empty() || end.device == kAllDevices;
-  };
-  std::vector<std::string> here, there, taken;
-  if (!open(test_case.responder)) there = split_devices(test_case.responder.device);
-  if (!open(test_case.initiator)) here = split_devices(test_case.initiator.device);
-  if (here.empty())
-    for (const PortFacts& port : mine("", test_case.initiator.gid_index))
-      if (here.empty() || here.back() != port.device) here.push_back(port.device);
-  std::optional<Pair> all;
-  const auto join = [](Taken& sum, const Taken& more) {
-    sum.device += kDeviceSeparator + more.device;
-    if (sum.port_num != more.port_num) sum.port_num = kAuto;
-  };
-  for (const std::string& device : here) {
-    if (!there.empty() && taken.size() == there.size()) break;
-    TestCase one = test_case;
-    one.initiator.device = device;
-    one.responder.device = there.empty() ? std::string() : there[taken.size()];
-    const std::optional<Pair> pair = choose(one, channel, &taken);
-    if (!pair && open(test_case.initiator)) continue;
-    if (!pair)
-      throw MeasurementError(fmt::format(
-          "{} and {} cannot be joined: is a port of each ACTIVE with a GID, and of one kind and "
-          "subnet? See: rdmameter devices",
-          device, there.empty() ? "what is left of the peer's devices" : there[taken.size()]));
-    taken.push_back(pair->second.device);
-    if (!all) {
-      all = pair;
-      continue;
-    }
-    join(all->first, pair->first);
-    join(all->second, pair->second);
-  }
-  if (!all)
+  const EndSettings &initiator = test_case.initiator, &responder = test_case.responder;
+  const EndPorts here{mine(initiator.device, initiator.gid_index), initiator};
+  const EndPorts there{theirs(responder, channel), responder};
+  const std::vector<PortPair> pairs = choose_port_pairs(here, there, test_case.transport);
+  const std::string lone = left_out(here, pairs, &PortPair::mine),
+                    their_lone = left_out(there, pairs, &PortPair::theirs);
+  if (!lone.empty() || !their_lone.empty())
+    throw MeasurementError(fmt::format(
+        "{} and {} cannot be joined: is a port of each ACTIVE with a GID, and of one kind? See: "
+        "rdmameter devices",
+        lone.empty() ? "what is left of the devices here" : lone,
+        their_lone.empty() ? "what is left of the peer's devices" : "the peer's " + their_lone));
+  if (pairs.empty())
     throw MeasurementError("no device reaches one of the peer's devices: rdmameter devices");
-  return *all;
+  const auto joined = [&pairs](const PortFacts* PortPair::*port) {
+    Taken taken{{}, (pairs.front().*port)->number};
+    for (const PortPair& pair : pairs) {
+      if (!taken.device.empty()) taken.device += kDeviceSeparator;
+      taken.device += (pair.*port)->device;
+      if ((pair.*port)->number != taken.port_num) taken.port_num = kAuto;
+    }
+    return taken;
+  };
+  return {joined(&PortPair::mine), joined(&PortPair::theirs)};
 }
 
 TestCase EndChoice::settled(TestCase test_case, Channel& channel) {

@@ -24,10 +24,11 @@ class EndChoice {
   bool usable_here(const EndSettings& mine, Transport transport);
 
   /// The case with a device and a port at each end that the user has not fixed; over TCP it is as
-  /// it was. Of several devices each has one of the peer's, in order; `all` becomes their names, and
-  /// a port whose number is not the same on all is left open. Each list of ports is asked for once
-  /// in a session, so that all cases have one choice. The case is as it was, too, where an end has
-  /// no port that can be used, or tells of none: the reason is reported when the device is opened.
+  /// it was. Of several devices each has one of the peer's (choose_port_pairs()); `all` becomes
+  /// their names, and a port whose number is not the same on all is left open. Each list of ports is
+  /// asked for once in a session, so that all cases have one choice. The case is as it was, too,
+  /// where an end has no port that can be used, or tells of none: the reason is reported when the
+  /// device is opened.
   /// @param channel  a session in which the responder waits for a message
   /// @throws Unsupported  the ends cannot be joined; names the pair of ports that could
   /// @throws MeasurementError  one of several devices cannot be used
@@ -48,8 +49,7 @@ class EndChoice {
     std::uint64_t port_num;
   };
   using Pair = std::pair<Taken, Taken>;
-  std::optional<Pair> choose(const TestCase& test_case, Channel& channel,
-                             const std::vector<std::string>* taken = nullptr);
+  std::optional<Pair> choose(const TestCase& test_case, Channel& channel);
   Pair choose_several(const TestCase& test_case, Channel& channel);
   const std::vector<PortFacts>& mine(const std::string& device, std::uint64_t gid_index);
   const std::vector<PortFacts>& theirs(const EndSettings& wanted, Channel& channel);

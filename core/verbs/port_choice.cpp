@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <exception>
+#include <set>
 #include <tuple>
 #include <utility>
 
@@ -135,8 +136,14 @@ auto alone_rank(const PortFacts& port, Transport transport) {
 /// A pair that can be joined, and how good it is.
 struct RankedPair {
   PortPair ports;
-  GidPair gids;
-  std::tuple<int, GidPairRank> rank;
+  int lacks;  ///< ends without the transport
+  GidPairRank rank;
+
+  /// Without a router, by GIDs of these network namespaces.
+  bool joins_directly() const {
+    const auto [away, first_roce, link_local, apart] = rank;
+    return lacks == 0 && !away && !apart;
+  }
 };
 
 std::optional<RankedPair> ranked(const PortFacts& mine, const PortFacts& theirs,
@@ -145,7 +152,37 @@ std::optional<RankedPair> ranked(const PortFacts& mine, const PortFacts& theirs,
   const auto gids = choose_gid_pair(mine.gids, theirs.gids);
   if (!gids) return std::nullopt;
   const int lacks = (mine.has(transport) ? 0 : 1) + (theirs.has(transport) ? 0 : 1);
-  return RankedPair{{&mine, &theirs}, *gids, {lacks, rank_of(*gids)}};
+  return RankedPair{{&mine, &theirs}, lacks, rank_of(*gids)};
+}
+
+/// All that can be joined, the best first.
+std::vector<RankedPair> ranked_pairs(const EndPorts& mine, const EndPorts& theirs,
+                                     Transport transport) {
+  std::vector<RankedPair> pairs;
+  for (const PortFacts& here : mine.ports)
+    for (const PortFacts& there : theirs.ports)
+      if (mine.fits(here) && theirs.fits(there))
+        if (const auto pair = ranked(here, there, transport)) pairs.push_back(*pair);
+  std::ranges::stable_sort(
+      pairs, {}, [](const RankedPair& pair) { return std::tuple(pair.lacks, pair.rank); });
+  return pairs;
+}
+
+/// Where ports of a kind are joined directly, its other pairs are left out.
+void keep_direct(std::vector<RankedPair>& pairs) {
+  std::set<std::string_view> kinds;
+  for (const RankedPair& pair : pairs)
+    if (pair.joins_directly()) kinds.insert(kind_name(*pair.ports.mine));
+  std::erase_if(pairs, [&](const RankedPair& pair) {
+    return !pair.joins_directly() && kinds.contains(kind_name(*pair.ports.mine));
+  });
+}
+
+/// Where a port's device stands among those of its end.
+std::size_t place_of(const PortFacts& port, const EndPorts& end) {
+  if (!end.names_devices()) return static_cast<std::size_t>(&port - end.ports.data());
+  const std::vector<std::string> names = split_devices(end.fixed.device);
+  return static_cast<std::size_t>(std::ranges::find(names, port.device) - names.begin());
 }
 
 /// Why a port was passed over, and whether the user should hear of it.
@@ -235,15 +272,30 @@ const PortFacts* choose_port(const EndPorts& end, Transport transport) {
 
 std::optional<PortPair> choose_port_pair(const EndPorts& mine, const EndPorts& theirs,
                                          Transport transport) {
-  std::optional<RankedPair> best;
-  for (const PortFacts& here : mine.ports)
-    for (const PortFacts& there : theirs.ports) {
-      if (!mine.fits(here) || !theirs.fits(there)) continue;
-      auto pair = ranked(here, there, transport);
-      if (pair && (!best || pair->rank < best->rank)) best = std::move(pair);
-    }
-  if (!best) return std::nullopt;
-  return best->ports;
+  const std::vector<RankedPair> pairs = ranked_pairs(mine, theirs, transport);
+  return pairs.empty() ? std::nullopt : std::optional(pairs.front().ports);
+}
+
+std::vector<PortPair> choose_port_pairs(const EndPorts& mine, const EndPorts& theirs,
+                                        Transport transport) {
+  const bool in_order = mine.names_devices() && theirs.names_devices();
+  std::vector<RankedPair> pairs = ranked_pairs(mine, theirs, transport);
+  if (!mine.names_devices() && !theirs.names_devices()) keep_direct(pairs);
+  std::vector<PortPair> chosen;
+  for (const RankedPair& pair : pairs) {
+    const auto& [here, there] = pair.ports;
+    const auto shares_device = [&](const PortPair& one) {
+      return one.mine->device == pair.ports.mine->device ||
+             one.theirs->device == pair.ports.theirs->device;
+    };
+    const bool matches = !in_order || place_of(*here, mine) == place_of(*there, theirs);
+    if (matches && std::ranges::none_of(chosen, shares_device)) chosen.push_back(pair.ports);
+  }
+  const bool by_theirs = theirs.names_devices() && !mine.names_devices();
+  std::ranges::sort(chosen, {}, [&](const PortPair& pair) {
+    return by_theirs ? place_of(*pair.theirs, theirs) : place_of(*pair.mine, mine);
+  });
+  return chosen;
 }
 
 std::string choice_text(const EndPorts& mine, const EndPorts& theirs, const PortPair& taken,

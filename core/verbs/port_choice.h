@@ -76,6 +76,7 @@ struct EndPorts {
 
   /// Has the user left open which of them it is?
   bool open() const { return fixed.device.empty() || fixed.port_num == kAuto; }
+  bool names_devices() const { return !fixed.device.empty() && fixed.device != kAllDevices; }
   bool fits(const PortFacts& port) const;
 };
 
@@ -96,6 +97,14 @@ struct PortPair {
 /// @return  of the ports of the two; nothing: no such pair
 std::optional<PortPair> choose_port_pair(const EndPorts& mine, const EndPorts& theirs,
                                          Transport transport);
+
+/// For a case over several devices: each device with one of the peer's, in the order in which they are
+/// named, else listed. If both ends name theirs, the first is paired with the first, and so on. Else
+/// the best pairs come first (see choose_port_pair()). If neither end names any, and some pair of a
+/// kind has the transport and one subnet, all others of that kind are left out: nothing says that a
+/// router joins them.
+std::vector<PortPair> choose_port_pairs(const EndPorts& mine, const EndPorts& theirs,
+                                        Transport transport);
 
 /// The choice and what was passed over, as one line without its end; empty: nothing was passed over
 /// but ports that are not ACTIVE and those that come later and are as good.

@@ -118,6 +118,8 @@ Replicate replicate_of_device(const Row& row, const std::string& where, const De
   of_device.extra = row.extra;
   of_device.bandwidth = {
       .messages = device.messages, .bytes = device.bytes, .window_ns = device.window_ns};
+  of_device.bound_gbps = {.initiator = device.bound_gbps, .responder = {}};
+  of_device.line_gbps = device.line_gbps;
   return replicate_of(of_device, where);
 }
 

@@ -1,14 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // Of a case over several devices a line for each: its rate, and what share of its bound that is.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <functional>
 
 #include "core/result/row_json.h"
 #include "reports/figures/figures.h"
+#include "reports/summary/facts.h"
 #include "reports/text/text.h"
 
 namespace rdmameter {
 namespace {
+
+constexpr double kSlowPercent = 90;  ///< of the fastest: devices below it are named
 
 double device_gbps(const DeviceData& device) {
   return bandwidth_gbps(device.bytes, device.window_ns);
@@ -34,17 +40,35 @@ bool has_devices(const CaseSummary& summary) {
                              [](const Row* row) { return !row->per_device.empty(); });
 }
 
-std::string slot_remark(const FigureLines& lines) {
-  const bool any = std::ranges::any_of(lines, [](const FigureLine& line) {
-    return slot_percent(line.summary->repetitions.front()->per_device[line.part]).has_value();
-  });
-  return any ? "Of its slot: what all devices in the same PCIe slot had together." : "";
+const DeviceData& device_of(const FigureLine& line) {
+  return line.summary->repetitions.front()->per_device[line.part];
+}
+
+/// Not of an open loop, whose rates are those that were asked for.
+bool is_slow(const FigureLine& line) {
+  std::vector<double> percents;
+  for (const Row* row : line.summary->repetitions)
+    if (const auto of_row = percents_of_fastest(*row); line.part < of_row.size() && !row->load)
+      percents.push_back(of_row[line.part]);
+  return known_median(percents).value_or(kSlowPercent) < kSlowPercent;
+}
+
+std::string device_remark(const FigureLines& lines) {
+  std::vector<std::string> slow, remarks;
+  for (const FigureLine& line : lines)
+    if (is_slow(line)) add_once(slow, printable(device_of(line).device));
+  if (!slow.empty())
+    remarks.push_back(fmt::format("Less than {} % of the fastest one's rate: {}.", kSlowPercent,
+                                  fmt::join(slow, ", ")));
+  if (std::ranges::any_of(
+          lines, [](const FigureLine& line) { return slot_percent(device_of(line)).has_value(); }))
+    remarks.emplace_back("Of its slot: what all devices in the same PCIe slot had together.");
+  return fmt::format("{}", fmt::join(remarks, " "));
 }
 
 FigureColumn device_column(const char* head, std::string DeviceData::*name) {
-  return text_column({.head = head, .is_text = true}, [name](FigureLine line) {
-    return printable(line.summary->repetitions.front()->per_device[line.part].*name);
-  });
+  return text_column({.head = head, .is_text = true},
+                     [name](FigureLine line) { return printable(device_of(line).*name); });
 }
 
 }  // namespace
@@ -64,7 +88,7 @@ Figures per_device_figures() {
                       part_column({"rate", "k/s"}, 2, kDevices, device_kmsg_per_s),
                       part_column({"of the fastest", "%"}, 1, percents_of_fastest, std::identity()),
                       std::move(bound), std::move(slot)}),
-          .remark = slot_remark,
+          .remark = device_remark,
           .csv = csv_of_keys("per_device_{}_", "/per_device/{}",
                              {"device", "peer_device", "gbps", "mmsg_per_s", "bound_gbps",
                               "bound_percent", "slot_bound_gbps", "slot_percent"})};

@@ -42,7 +42,7 @@ std::vector<Section> chart_sections(const PageCases& page) {
       any([](Case numbers) { return !latency_kind(numbers).empty(); }));
   add("latency-time", "Latency over time", "latency_time.html",
       any([](Case numbers) { return !latencies_over_time(numbers).empty(); }));
-  add("blame", "Who was late", "blame.html",
+  add("blame", "Attributing late samples", "blame.html",
       any([](Case numbers) { return !late_by_cause(numbers).empty(); }));
   add("axes", "Over an axis", "axes.html",
       any([](Case numbers) { return !numbers.values.empty(); }) && varies_in_a_number(page));

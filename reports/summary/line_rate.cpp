@@ -28,14 +28,31 @@ int directions_of(const Row& row) {
 
 /// Of a rate of one direction, whatever it is.
 std::optional<double> share_of(std::optional<double> one_way_gbps, const Row& row) {
-  const auto most = line_rate_gbps(one_way_gbps, row);
-  if (!most || !row.bandwidth) return std::nullopt;
-  return bandwidth_gbps(*row.bandwidth) / *most;
+  if (!one_way_gbps || !row.bandwidth) return std::nullopt;
+  return bandwidth_gbps(*row.bandwidth) / (*one_way_gbps * directions_of(row));
 }
 
 std::optional<double> share_percent(std::optional<double> of_the_link, const Row& row) {
-  const auto share = share_of(of_the_link, row);
-  return share ? std::optional(100 * *share) : std::nullopt;
+  const auto most = line_rate_gbps(of_the_link, row);
+  if (!most || !row.bandwidth) return std::nullopt;
+  return 100 * bandwidth_gbps(*row.bandwidth) / *most;
+}
+
+/// Of what both ends of a pair allow, in all directions; nothing where one of them is not known.
+std::optional<double> of_pair(const std::optional<double>& one, const std::optional<double>& other,
+                              const Row& row) {
+  if (!one || !other) return std::nullopt;
+  return directions_of(row) * std::min(*one, *other);
+}
+
+/// Of all devices; nothing where that of one is not known.
+std::optional<double> sum_of_devices(const Row& row, std::optional<double> DeviceData::*number) {
+  double sum = 0;
+  for (const DeviceData& each : row.per_device) {
+    if (!(each.*number)) return std::nullopt;
+    sum += *(each.*number);
+  }
+  return sum;
 }
 
 constexpr std::array kBoundEnds{"initiator", "responder"};
@@ -192,23 +209,29 @@ const Json& PayloadBounds::facts_of(std::size_t end, const DeviceData& device) c
   return found == devices.end() ? kNone : *found;
 }
 
-/// The lesser of both ends' bounds; nothing where that of one is not known.
+/// The lesser of both ends' bounds, and of all together what slots that they share leave of the sum.
 void PayloadBounds::note_devices(Row& row, double payload_bytes) const {
-  const auto bound_of = [&](std::size_t end, const DeviceData& device) {
-    const PayloadLimits limits = payload_limits(facts_of(end, device));
-    return payload_bound_gbps(limits_of(limits, row, end), payload_bytes);
-  };
   for (DeviceData& each : row.per_device) {
-    const auto mine = bound_of(0, each), theirs = bound_of(1, each);
-    if (mine && theirs) each.bound_gbps = directions_of(row) * std::min(*mine, *theirs);
+    const PayloadLimits mine = limits_of(payload_limits(facts_of(0, each)), row, 0),
+                        theirs = limits_of(payload_limits(facts_of(1, each)), row, 1);
+    each.line_gbps = of_pair(mine.line_gbps, theirs.line_gbps, row);
+    each.bound_gbps = of_pair(payload_bound_gbps(mine, payload_bytes),
+                              payload_bound_gbps(theirs, payload_bytes), row);
   }
-  for (std::size_t end = 0; end < kBoundEnds.size(); ++end) note_slots(row, end);
+  const double beyond_mine = note_slots(row, 0), beyond_theirs = note_slots(row, 1);
+  if (!row.bandwidth) return;
+  if (const auto sum = sum_of_devices(row, &DeviceData::bound_gbps))
+    row.bound_gbps = {.initiator = (*sum - beyond_mine) / directions_of(row),
+                      .responder = (*sum - beyond_theirs) / directions_of(row)};
+  if (const auto sum = sum_of_devices(row, &DeviceData::line_gbps))
+    row.line_gbps = *sum / directions_of(row);
 }
 
 /// A slot carries as much in each direction. Functions of one differ behind the address's dot.
-void PayloadBounds::note_slots(Row& row, std::size_t end) const {
+/// @return  what the bounds of devices exceed that of their common slot by, of all slots [Gb/s]
+double PayloadBounds::note_slots(Row& row, std::size_t end) const {
   struct Slot {
-    double bound_gbps = 0, gbps = 0;
+    double bound_gbps = 0, gbps = 0, of_devices_gbps = 0;
     std::vector<DeviceData*> devices = {};
   };
   std::map<std::string, Slot> slots;
@@ -220,15 +243,20 @@ void PayloadBounds::note_slots(Row& row, std::size_t end) const {
     Slot& slot = slots[address.substr(0, address.rfind('.'))];
     slot.bound_gbps = directions_of(row) * *gbps * kPcieShare;
     slot.gbps += bandwidth_gbps(each.bytes, each.window_ns);
+    slot.of_devices_gbps += each.bound_gbps.value_or(0);
     slot.devices.push_back(&each);
   }
-  for (const auto& [address, slot] : slots)
+  double beyond = 0;
+  for (const auto& [address, slot] : slots) {
+    if (slot.devices.size() < 2) continue;
+    beyond += std::max(0.0, slot.of_devices_gbps - slot.bound_gbps);
     for (DeviceData* each : slot.devices)
-      if (slot.devices.size() > 1 &&
-          100 * slot.gbps > slot_percent(*each).value_or(0) * slot.bound_gbps) {
+      if (100 * slot.gbps > slot_percent(*each).value_or(0) * slot.bound_gbps) {
         each->slot_bound_gbps = slot.bound_gbps;
         each->slot_gbps = slot.gbps;
       }
+  }
+  return beyond;
 }
 
 void PayloadBounds::note(Row& row) const {

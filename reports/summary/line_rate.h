@@ -27,7 +27,7 @@ std::optional<double> line_rate_gbps(const nlohmann::ordered_json& context);
 
 /// The part of the link's rate that a row's messages can fill [Gb/s]: twice of it where both ends
 /// send; nothing of a test over TCP, which may pass another link, and of
-/// several devices (PayloadBounds).
+/// several devices, whose sum PayloadBounds notes.
 std::optional<double> line_rate_gbps(std::optional<double> of_the_link, const Row& row);
 
 /// The row's bandwidth as a percentage of that; nothing: one of both is not known, or it is more
@@ -79,14 +79,14 @@ class PayloadBounds {
   explicit PayloadBounds(const nlohmann::ordered_json& context);
 
   /// Adds `bound_gbps`, and `line_gbps` where a link's rate is known, to a row of a bandwidth whose
-  /// messages pass the links that the context describes; of several devices to each, with
+  /// messages pass the links that the context describes; of several devices to each, too, with
   /// `slot_bound_gbps` and `slot_gbps` where they share a slot. Payload in the device's own memory
   /// does not cross the slot.
   void note(Row& row) const;
 
  private:
   void note_devices(Row& row, double payload_bytes) const;
-  void note_slots(Row& row, std::size_t end) const;
+  double note_slots(Row& row, std::size_t end) const;
   const nlohmann::ordered_json& facts_of(std::size_t end, const DeviceData& device) const;
 
   struct End {

@@ -50,7 +50,7 @@ struct EnvironmentEnd {
 /// @param ours  `context.rdmameter` of a result
 std::vector<EnvironmentEnd> two_ends(const nlohmann::ordered_json& ours);
 
-/// The same, and of topologies the ranks, those of one environment together, as ranks of one host
+/// two_ends(), and of topologies the ranks, those of one environment together, as ranks of one host
 /// mostly are.
 /// @param ours  `context.rdmameter` of a result
 std::vector<EnvironmentEnd> environment_ends(const nlohmann::ordered_json& ours);

@@ -23,6 +23,9 @@ class Devices(rdmameter.Test):
         [row] = done.rows
         return row
 
+    def shown(self, path):
+        return subprocess.run([rdmameter.program, "show", path], check=True, capture_output=True, text=True).stdout
+
     def assert_shares(self, row, devices, gbps):
         shares = row["per_device"]
         self.assertEqual([share["device"] for share in shares], devices)
@@ -47,9 +50,11 @@ class Devices(rdmameter.Test):
 
     def test_a_slow_device_is_named(self):
         self.wire("rate=1G,1-1:rate=250M", 2)
-        row = self.row("write_bw", "--device", "soft0+soft1", "--size", "64K", "--depth", "64", "--iterations", "400")
+        done = self.run_program("--loopback", "write_bw", "--device", "soft0+soft1", "--size", "64K", "--depth", "64", "--iterations", "400")
+        [row] = done.rows
         fast, slow = self.assert_shares(row, ["soft0", "soft1"], 1.25)
         self.assertAlmostEqual(slow["gbps"] / fast["gbps"], 0.25, delta=0.02)
+        self.assertIn("Less than 90 % of the fastest one's rate: soft1.", self.shown(done.path))
 
     def test_both_directions_with_threads_and_pairs_in_another_order(self):
         for connect in ("tcp", "cm"):
@@ -89,7 +94,7 @@ class Devices(rdmameter.Test):
                 self.assertAlmostEqual(device["slot_bound_gbps"], directions * 2.5 * 0.8 * 0.85)
                 self.assertAlmostEqual(device["slot_gbps"], first["gbps"] + second["gbps"])
                 self.assertAlmostEqual(device["slot_percent"], 100 * device["slot_gbps"] / device["slot_bound_gbps"])
-            shown = subprocess.run([rdmameter.program, "show", done.path], check=True, capture_output=True, text=True).stdout
+            shown = self.shown(done.path)
             self.assertRegex(shown, "of its slot")
             self.assertIn("Of its slot: what all devices in the same PCIe slot had together.", shown)
 
@@ -101,13 +106,41 @@ class Devices(rdmameter.Test):
             self.assertNotIn("--connect tcp", reason)
         self.measure("write_bw", "--device", "soft0,soft1", "--iterations", "400")
 
+    def test_ports_and_gids_are_one_for_all_or_left_open_where_they_differ(self):
+        self.play("mlx5-roce,generic")  # whose best GIDs stand in different places
+        ends = [f"{end}{key}" for end in ("", "peer_") for key in ("port_num", "gid_index")]
+        for options, values in ((), [1, "auto", 1, "auto"]), (("--port-num", "1", "--peer-gid-index", "5"), [1, 5, 1, 5]), (
+                ("--peer-port-num", "1", "--gid-index", "3", "--peer-gid-index", "3"), [1, 3, 1, 3]):
+            with self.subTest(options):
+                row = self.row("write_bw", "--device", "soft0+soft1", "--iterations", "50", *options)
+                self.assertEqual([row["case"][key] for key in ends], values)
+
     def test_one_that_fails_ends_the_case_with_its_name(self):
-        for wire, reason in (("0-0:rate=1G,1-1:loss=1", "soft1/1"),):
-            self.wire(wire, 2)
-            done = self.run_program("--loopback", "write_bw", "--device", "soft0+soft1", "--qp-timeout", "8", "--retry-count",
-                                    "1", "--iterations", "400", status=rdmameter.FAILED)
-            [row] = done.rows
-            self.assertIn(reason, row["error_message"])
+        for test, *options in (("write_bw",), ("write_load", "--rate", "2k")):
+            with self.subTest(test):
+                self.wire("0-0:rate=1G,1-1:loss=1", 2)
+                done = self.run_program("--loopback", test, "--device", "soft0+soft1", "--qp-timeout", "8", "--retry-count",
+                                        "1", "--iterations", "400", *options, status=rdmameter.FAILED)
+                [row] = done.rows
+                self.assertIn("soft1/1", row["error_message"])
+
+    def test_the_peers_that_fails_ends_the_case_with_its_name(self):
+        self.set("DEVICES", "4")
+        self.inject("post_send@1000+=RETRY_EXC_ERR")
+        server = self.serve("--sandbox", "off")
+        del os.environ["RDMAMETER_DEVICE_FAULTS"]
+        done = self.run_program(f"127.0.0.1:{server.port}", "write_bw", "--device", "soft0+soft1", "--peer-device", "soft2+soft3",
+                                "--bidirectional", "--duration", "1", status=rdmameter.FAILED)
+        [row] = done.rows
+        self.assertRegex(row["error_message"], r"responder.*soft[23]/1")
+
+    def test_one_that_cannot_be_opened_or_joined_is_named(self):
+        self.set("DEVICES", "4")
+        for port in ("soft1=no-open", "soft3=no-open", "soft3=DOWN"):
+            with self.subTest(port):
+                self.set("PORTS", port)
+                done = self.run_program("--loopback", "write_bw", "--device", "soft0+soft1", "--peer-device", "soft2+soft3", status=rdmameter.FAILED)
+                self.assertIn(port.partition("=")[0], done.stderr + str(done.rows))
 
     def test_what_has_no_sum_is_refused_with_a_reason(self):
         for test, options, reason in (

@@ -30,7 +30,8 @@ WIDTHS = (60, 80, 120, 200)
 OUT = "OUT"  # in a command: a file of its own, whose content is part of the output
 FORMATS = ("openmetrics", "github-smaller", "github-bigger", "bmf", "otava", "hgrm", "hdr-log")
 PAIRS = (("base", "slower"), ("slower", "base"), ("base", "base"), ("latency", "latency"),
-         ("bandwidth", "load"), ("topo_scale", "topo_scale"), ("failed", "failed"), ("mix", "mix"), ("ab", ""), ("ab_aa", ""))
+         ("bandwidth", "load"), ("topo_scale", "topo_scale"), ("failed", "failed"), ("mix", "mix"),
+         ("per_device", "per_device"), ("ab", ""), ("ab_aa", ""))
 ASCII = "80/C"  # such a terminal has no other characters
 
 

@@ -618,6 +618,17 @@ TEST(HtmlReport, HasALineForEachPartOfAMix) {
   EXPECT_FALSE(has(own_page(others), "<caption>Parts of the mix</caption>"));
 }
 
+TEST(HtmlReport, HasALineForEachDeviceOfACase) {
+  const std::vector<ResultFile> files = {sample_file({per_device_row()})};
+  const std::string page = own_page(files);
+  EXPECT_TRUE(has(page, "<caption>Devices, one by one</caption>"));
+  EXPECT_TRUE(has(page, "<td>mlx5_0<td>mlx5_2<td class=number>96.000<"));
+  EXPECT_TRUE(has(page, "<td>mlx5_1<td>mlx5_3<td class=number>48.000<"));
+  EXPECT_TRUE(has(page, "s rate: mlx5_1."));
+  const std::vector<ResultFile> others = {sample_file({bandwidth_row(64, 0, 1)})};
+  EXPECT_FALSE(has(own_page(others), "Devices, one by one"));
+}
+
 TEST(LateByCause, HasTheLateSamplesOfAllRepetitions) {
   const std::vector<ResultFile> files = {sample_file({blamed_row(), blamed_row()})};
   const Json late = late_by_cause(*page_cases(files, 9).cases.front().of_file.front());

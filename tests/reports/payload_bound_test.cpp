@@ -124,7 +124,13 @@ TEST(PayloadBound, OfSeveralDevicesIsTheLesserOfEachPair) {
   PayloadBounds{context}.note(row);
   EXPECT_DOUBLE_EQ(*row.per_device[0].bound_gbps, 2 * 25.0 * 4096 / (4096 + 82));
   EXPECT_FALSE(row.per_device[1].bound_gbps);  // the context has no mlx5_3
-  EXPECT_FALSE(row.bound_gbps);
+  EXPECT_FALSE(row.bound_gbps || row.line_gbps);
+  ends["responder"]["devices"][1] = device("mlx5_3", 50);
+  PayloadBounds{context}.note(row);
+  EXPECT_DOUBLE_EQ(*row.per_device[1].line_gbps, 2 * 50.0);
+  EXPECT_DOUBLE_EQ(*row.line_gbps, 25.0 + 50);
+  EXPECT_DOUBLE_EQ(*bound_of(row), (25.0 + 50) * 4096 / (4096 + 82));
+  EXPECT_DOUBLE_EQ(*share_of_line(row), bandwidth_gbps(*row.bandwidth) / (2 * 75));
 }
 
 ordered_json device_at(const char* name, const char* address) {
@@ -155,6 +161,10 @@ TEST(PayloadBound, OfASlotIsHeldAgainstTheSumOfThePortsThatShareIt) {
     EXPECT_DOUBLE_EQ(device.slot_gbps.value_or(0), 96 + 48);
     EXPECT_DOUBLE_EQ(slot_percent(device).value_or(0), 100 * (96 + 48) / slot);
   }
+  Row sum = per_device_row();
+  sum.case_object["mtu_bytes"] = sum.case_object["size_bytes"] = 4096;
+  PayloadBounds{context}.note(sum);
+  EXPECT_DOUBLE_EQ(bound_of(sum).value_or(0), slot) << "each device may have all of it";
   Row both_ways = per_device_row();
   both_ways.case_object["bidirectional"] = true;
   EXPECT_DOUBLE_EQ(noted(both_ways)[0].slot_bound_gbps.value_or(0), 2 * slot);

@@ -735,6 +735,7 @@ TEST(Show, EachDeviceHasALineWithItsRateAndItsShareOfItsBound) {
       << text;
   EXPECT_NE(text.find("mlx5_1  mlx5_3   48.000   93.75            50.0"), text.npos) << text;
   EXPECT_EQ(text.find("of its slot"), text.npos) << text;
+  EXPECT_THAT(text, HasSubstr("Less than 90 % of the fastest one's rate: mlx5_1."));
   Row shared = per_device_row();
   for (DeviceData& device : shared.per_device) {
     device.slot_bound_gbps = 160;
@@ -745,6 +746,25 @@ TEST(Show, EachDeviceHasALineWithItsRateAndItsShareOfItsBound) {
   EXPECT_NE(of_slot.find("50.0             –         90.0\n"), of_slot.npos) << of_slot;
   EXPECT_NE(of_slot.find("Of its slot: what all devices in the same PCIe slot had together."),
             of_slot.npos);
+  Row offered = open_loop_row(1000, 1000);
+  offered.per_device = shared.per_device;
+  shared.per_device[1].bytes = shared.per_device[0].bytes * 9 / 10;
+  for (const Row& row : {shared, offered})
+    EXPECT_THAT(show_result(sample_file({row}), {.style = wide}), Not(HasSubstr("fastest one")));
+}
+
+TEST(TidyCsv, HasColumnsForEachDeviceOfACase) {
+  const Row row = per_device_row();
+  const auto lines = lines_of(to_tidy_csv({sample_file({row, latency_row("rc", 2, 0, 1)})}));
+  const auto cells = cells_of(lines[0], lines[1]);
+  const auto devices = row_to_json(row).at("per_device");
+  for (const char* key : {"gbps", "mmsg_per_s", "bound_gbps", "bound_percent"})
+    EXPECT_EQ(cells.at(std::string("per_device_0_") + key), devices[0][key].dump()) << key;
+  EXPECT_EQ(cells.at("per_device_1_device"), "mlx5_1");
+  EXPECT_EQ(cells.at("per_device_1_peer_device"), "mlx5_3");
+  EXPECT_EQ(cells.at("per_device_1_bound_percent") + cells.at("per_device_1_slot_percent"), "");
+  EXPECT_EQ(cells_of(lines[0], lines[2]).at("per_device_0_device"), "");
+  EXPECT_THAT(to_csv({sample_file({row})}), Not(HasSubstr("per_device")));
 }
 
 TEST(Show, NamesSlowQpsWithTheirPortsIfTheyAreSlowInMostRepetitions) {

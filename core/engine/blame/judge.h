@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who was late: from what both ends noted to a cause for each late sample. A pure function;
+// Attributes late samples: from what both ends noted to a cause for each late sample. A pure function;
 // docs/measuring.md defines the causes.
 #pragma once
 

@@ -177,6 +177,8 @@ TEST(CheckJudge, ABandwidthIsLargeEnoughAtNineTenthsOfItsBound) {
   EXPECT_THAT(slow.reasons(), ElementsAre("mlx5_0 bound"));
   EXPECT_THAT(slow.judged().front().text,
               HasSubstr("write: 178.7 Gb/s is 90 % of the 198.7 Gb/s that line and slot allow"));
+  slow.subject(0).together = true;
+  EXPECT_THAT(slow.reasons(), IsEmpty());
 }
 
 TEST(CheckJudge, OneSlowDirectionIsThatAndNotABandwidthBelowItsBound) {

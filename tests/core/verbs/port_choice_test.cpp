@@ -166,6 +166,47 @@ TEST(PortPair, NamesAFewOfManyThatWerePassedOver) {
   EXPECT_THAT(told, Not(HasSubstr("a8/1")));
 }
 
+/// "mlx5_0/1 mlx5_2/1, mlx5_1/1 mlx5_3/1"
+std::string pairs_of(const std::vector<std::string>& mine, const std::vector<std::string>& theirs,
+                     const EndSettings& my_end, const EndSettings& their_end = fixed()) {
+  const auto here = ports_of(mine), there = ports_of(theirs);
+  std::string text;
+  for (const PortPair& pair : choose_port_pairs({here, my_end}, {there, their_end}, Transport::rc))
+    text += (text.empty() ? "" : ", ") + pair.mine->where() + " " + pair.theirs->where();
+  return text;
+}
+
+TEST(PortPairs, OfAllAreThoseThatHaveASubnetInCommon) {
+  const std::vector<std::string> mine{"a/1 roce 10.0.9.1/24", "b/1 roce 10.0.0.1/24", "c/1 ib",
+                                      "d/1 roce 10.0.1.1/24", "e/1 iwarp 10.0.2.1/24"};
+  EXPECT_EQ(pairs_of(mine,
+                     {"a/1 roce 10.0.1.2/24", "b/1 roce 10.0.0.2/24", "c/1 roce 10.0.3.2/24",
+                      "d/1 ib", "e/1 iwarp 10.0.4.2/24"},
+                     fixed("all")),
+            "b/1 b/1, c/1 d/1, d/1 a/1, e/1 e/1");
+  EXPECT_EQ(pairs_of(mine, {"a/1 roce 10.0.0.2/24", "a/2 roce 10.0.1.2/24"}, fixed("all")),
+            "b/1 a/1");
+  EXPECT_EQ(pairs_of(mine, {}, fixed("all")), "");
+}
+
+TEST(PortPairs, OfAllMayBeJoinedByARouterWhereNoneHasASubnetInCommon) {
+  EXPECT_EQ(pairs_of({"a/1 roce 10.0.0.1/31", "b/1 roce 10.0.1.1/31", "c/1 roce 10.0.2.1/31 DOWN"},
+                     {"a/1 roce 10.0.3.1/31", "b/1 roce 10.0.4.1/31", "c/1 roce 10.0.5.1/31"},
+                     fixed("all")),
+            "a/1 a/1, b/1 b/1");
+}
+
+TEST(PortPairs, KeepToTheDevicesThatAreNamedInTheirOrder) {
+  const std::vector<std::string> ports{"a/1 roce 10.0.0.1/24", "b/1 roce 10.0.1.1/24",
+                                       "c/1 roce 10.0.2.1/24"};
+  EXPECT_EQ(pairs_of(ports, ports, fixed("c+a")), "c/1 c/1, a/1 a/1");
+  EXPECT_EQ(pairs_of(ports, ports, fixed("c+a"), fixed("a+b")), "c/1 a/1, a/1 b/1");
+  EXPECT_EQ(pairs_of(ports, ports, fixed(), fixed("c+a")), "c/1 c/1, a/1 a/1");
+  // The one whose subnet the peer lacks takes what the other leaves.
+  EXPECT_EQ(pairs_of(ports, {"x/1 roce 10.0.1.2/24", "y/1 roce 10.0.7.2/24"}, fixed("a+b")),
+            "a/1 y/1, b/1 x/1");
+}
+
 std::string not_joined(const std::string& mine, const std::string& theirs,
                        const std::vector<std::string>& all_mine,
                        const std::vector<std::string>& all_theirs) {

@@ -1121,6 +1121,35 @@ TEST(Comparable, HasEachOfSeveralDevicesAsACaseOfItsOwn) {
         cases[i].values(Metric::gbps)->front(),
         8.0 * static_cast<double>(device.bytes) / static_cast<double>(device.window_ns));
   }
+  EXPECT_DOUBLE_EQ(cases[1].values(Metric::of_bound)->front(), 0.96);
+  EXPECT_EQ(cases[2].values(Metric::of_bound), std::nullopt);
+}
+
+TEST(Comparison, GatesJudgeTheSumAndByNameEachDevice) {
+  const ScratchDirectory scratch;
+  const std::string path = scratch.path("r.json");
+  {
+    ResultWriter writer(path, sample_context());
+    for (std::uint64_t repetition = 0; repetition < 6; ++repetition) {
+      Row row = per_device_row(repetition, 6);
+      row.bandwidth = {.messages = 4500, .bytes = 288'000'000, .window_ns = 16'000'000};
+      row.bound_gbps = {.initiator = 200.0, .responder = 160.0};
+      row.line_gbps = row.per_device[0].line_gbps = 180;
+      writer.append(row);
+    }
+  }
+  const Comparable file = read_comparable(path);
+  ComparisonOptions options;
+  options.gates = {"write_bw/* of_bound >= 85%", "write_bw/* of_line >= 75%",
+                   "*/part:device:mlx5_0 of_line >= 50%", "*/part:device:* bandwidth.gbps >= 90",
+                   "*/part:device:mlx5_1 bandwidth=5%"};
+  std::string failed;
+  const auto gates = compare_files(file, file, options).gates;
+  EXPECT_EQ(gates.size(), 6U);
+  for (const GateFinding& finding : gates)
+    if (finding.verdict != CaseVerdict::pass) failed += finding.name + ": " + finding.gate;
+  EXPECT_THAT(failed,
+              ::testing::EndsWith("/part:device:mlx5_1: */part:device:* bandwidth.gbps >= 90"));
 }
 
 TEST(Comparison, JudgesEachPartOfAMixByItself) {
