@@ -30,12 +30,9 @@ class WindowCall final : public ControlCall {
         size_bytes_(test_case.size_bytes),
         where_(device.port.where()),
         memory_(*device.context, 0, 2 * size_bytes_, device.numa_node, {}, where_, device.memory),
-        pd_(check_pointer([&] { return ibv_alloc_pd(device.context.get()); }, "ibv_alloc_pd",
-                          where_)),
+        pd_(make_pd(device)),
         mr_(memory_.register_part(*pd_, 0, 2 * size_bytes_, kMemoryAccess)),
-        cq_(check_pointer(
-            [&] { return ibv_create_cq(device.context.get(), 1, nullptr, nullptr, 0); },
-            "ibv_create_cq", where_)) {
+        cq_(make_cq(device)) {
     require_connectable(device);
     connect(path_to_itself(device));
     write_through_window();

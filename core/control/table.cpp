@@ -6,6 +6,7 @@
 
 #include "core/base/error.h"
 #include "core/control/control_call.h"
+#include "core/verbs/check.h"
 
 namespace rdmameter {
 
@@ -53,6 +54,17 @@ void require_depths(const TestCase& test_case, const DeviceLimits& limits,
     throw Unsupported(
         fmt::format("a queue of {} WRs: {} takes at most {}; use a smaller --depth or --rx-depth",
                     max, where, limits.max_qp_wr));
+}
+
+Pd make_pd(const OpenDevice& device) {
+  return Pd{check_pointer([&] { return ibv_alloc_pd(device.context.get()); }, "ibv_alloc_pd",
+                          device.port.where())};
+}
+
+Cq make_cq(const OpenDevice& device) {
+  return Cq{
+      check_pointer([&] { return ibv_create_cq(device.context.get(), 1, nullptr, nullptr, 0); },
+                    "ibv_create_cq", device.port.where())};
 }
 
 QpPath path_to_itself(const OpenDevice& device) {
