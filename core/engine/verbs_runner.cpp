@@ -177,7 +177,7 @@ EndpointRunner::Loop VerbsRunner::loop(Wait wait, ClockChoice::Kind clock) {
         require_posts(device_, case_, endpoint_.view().qps, end.error);
       return end;
     };
-    if (choice.kind == ClockChoice::Kind::counter) scale_ = choice.counter.scale;
+    scale_ = choice.counter.scale;
     if (WatchLog* const watch = work_->watch(); watch != nullptr) {
       watch->begin(choice);
       const LoopResult end = run();

@@ -192,19 +192,15 @@ TestCase at_rate(const TestCase& sweep, std::uint64_t rate_per_s, Effort effort)
   return test_case;
 }
 
-std::optional<double> percentile_ns(const HistogramData& samples, double percent) {
-  const auto value = reported_percentile(samples, percent);
-  return value ? std::optional(static_cast<double>(*value)) : std::nullopt;
-}
-
 SweepPoint point_of(const Outcome& outcome, std::uint64_t rate_per_s, Effort effort) {
   SweepPoint point{.rate_per_s = rate_per_s,
                    .offered_per_s = load_offered_per_s(*outcome.load),
                    .reached_per_s = load_reached_per_s(*outcome.load),
                    .saturated = load_saturated(*outcome.load)};
   if (effort == Effort::rough) return point;
-  point.p50_ns = percentile_ns(outcome.latency->histogram, 50);
-  point.p99_ns = percentile_ns(outcome.latency->histogram, 99);
+  const LatencySummary latency = summarize(outcome.latency->histogram);
+  point.p50_ns = latency.p50;
+  point.p99_ns = latency.p99;
   return point;
 }
 
