@@ -187,7 +187,9 @@ Endpoint::Endpoint(OpenDevice& device, const DeviceCase& test_case)
   }
 }
 
-AreaView Endpoint::register_area(const Area& area, std::size_t offset, int access) {
+AreaView Endpoint::register_area(Area Layout::*which, int access) {
+  const Area& area = layout_.*which;
+  const std::size_t offset = offset_of(which);
   AreaView view{.address = memory_.address() + offset,
                 .host = memory_.host() == nullptr ? nullptr : memory_.host() + offset,
                 .lkeys = {}};
@@ -203,9 +205,9 @@ AreaView Endpoint::register_area(const Area& area, std::size_t offset, int acces
 
 void Endpoint::register_memory() {
   const int access = memory_access(case_, remote_access(case_, is_iwarp(*device_.context)));
-  view_.source = register_area(layout_.source, 0, access);
+  view_.source = register_area(&Layout::source, access);
   const std::size_t targets = mrs_.size();
-  view_.target = register_area(layout_.target, layout_.source.total_bytes(), access);
+  view_.target = register_area(&Layout::target, access);
   if (case_.mixed()) view_.source = view_.target;
   // The area that the peer's one-sided operations work on: it writes into the target,
   // reads the source.
@@ -403,17 +405,12 @@ void Endpoint::move_qps_to_error() noexcept {
   for (const Qp& qp : qps_) ibv_modify_qp(qp.get(), &attr, IBV_QP_STATE);
 }
 
-void Endpoint::edit_source(const std::function<void(std::span<std::byte>)>& edit) {
-  memory_.edit(0, layout_.source.total_bytes(), edit);
+std::size_t Endpoint::offset_of(Area Layout::*area) const {
+  return area == &Layout::source ? 0 : layout_.source.total_bytes();
 }
-void Endpoint::edit_target(const std::function<void(std::span<std::byte>)>& edit) {
-  memory_.edit(layout_.source.total_bytes(), layout_.target.total_bytes(), edit);
-}
-void Endpoint::inspect_source(const std::function<void(std::span<const std::byte>)>& look) const {
-  memory_.inspect(0, layout_.source.total_bytes(), look);
-}
-void Endpoint::inspect_target(const std::function<void(std::span<const std::byte>)>& look) const {
-  memory_.inspect(layout_.source.total_bytes(), layout_.target.total_bytes(), look);
+
+void Endpoint::edit(Area Layout::*area, const std::function<void(std::span<std::byte>)>& edit) {
+  memory_.edit(offset_of(area), (layout_.*area).total_bytes(), edit);
 }
 
 nlohmann::ordered_json Endpoint::resources() const {

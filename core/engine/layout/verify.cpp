@@ -225,6 +225,8 @@ Verdict check_target(std::span<const std::byte> bytes, const Area& area,
   return verdict;
 }
 
+namespace {
+
 Verdict check_words(std::span<const std::byte> bytes, const Area& area, Opcode opcode,
                     std::uint64_t total, std::uint64_t chain) {
   Verdict verdict;
@@ -267,6 +269,14 @@ Verdict check_returned(std::span<const std::byte> bytes, const Area& area, Opcod
   if (opcode == Opcode::fetch_add && result != total)
     blame(verdict, fmt::format("{} additions made, {} seen,", total, result), 0, 0);
   return verdict;
+}
+
+}  // namespace
+
+Verdict check_atomics(std::span<const std::byte> bytes, const Layout& layout, Role role,
+                      Opcode opcode, std::uint64_t total, std::uint64_t chain) {
+  return role == Role::initiator ? check_returned(bytes, layout.target, opcode, total, chain)
+                                 : check_words(bytes, layout.source, opcode, total, chain);
 }
 
 }  // namespace rdmameter
