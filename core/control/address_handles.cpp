@@ -36,8 +36,8 @@ struct AddressHandles {
 std::unique_ptr<ControlCall> make_ah_call(OpenDevice& device, const TestCase& test_case) {
   // Without UD some providers have no ibv_create_ah() (mana), and some return NULL alone (hns).
   if (lacks_transport(*device.context, Transport::ud))
-    throw Unsupported(fmt::format("{} has no QPs of ud, and address handles are for them alone",
-                                  device.port.where()));
+    throw Unsupported("{} has no QPs of ud, and address handles are for them alone",
+                      device.port.where());
   require_objects(test_case, "address handles", device.limits.max_ah, device.port.where());
   return std::make_unique<ObjectCall<AddressHandles>>(device, test_case);
 }

@@ -36,8 +36,8 @@ std::unique_ptr<ControlCall> make_cq_call(OpenDevice& device, const TestCase& te
   const std::string where = device.port.where();
   require_objects(test_case, "CQs", device.limits.max_cq, where);
   if (test_case.queues.depth > device.limits.max_cqe)
-    throw Unsupported(fmt::format("a CQ of {} entries: {} takes at most {}; use a smaller --depth",
-                                  test_case.queues.depth, where, device.limits.max_cqe));
+    throw Unsupported("a CQ of {} entries: {} takes at most {}; use a smaller --depth",
+                      test_case.queues.depth, where, device.limits.max_cqe);
   return std::make_unique<ObjectCall<Cqs>>(device, test_case);
 }
 

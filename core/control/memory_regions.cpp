@@ -76,8 +76,8 @@ std::unique_ptr<ControlCall> make_memory_call(OpenDevice& device, const TestCase
   const std::string where = device.port.where();
   require_objects(test_case, "memory regions", device.limits.max_mr, where);
   if (test_case.size_bytes > device.limits.max_mr_size_bytes)
-    throw Unsupported(fmt::format("a memory region of {} bytes: {} takes at most {}",
-                                  test_case.size_bytes, where, device.limits.max_mr_size_bytes));
+    throw Unsupported("a memory region of {} bytes: {} takes at most {}", test_case.size_bytes,
+                      where, device.limits.max_mr_size_bytes);
   require_paging(device.limits, test_case, 0, where);
   return std::make_unique<RegionCall>(device, test_case);
 }

@@ -99,8 +99,7 @@ class WindowCall final : public ControlCall {
     require(post(write));
     memory_.inspect(size_bytes_, size_bytes_, [&](auto bytes) {
       if (std::ranges::any_of(bytes, [](std::byte byte) { return byte != kWritten; }))
-        throw MeasurementError(
-            fmt::format("an RDMA WRITE through a {} did not arrive whole", object()));
+        throw MeasurementError("an RDMA WRITE through a {} did not arrive whole", object());
     });
     if (verb_ == Verb::invalidate_mw) require(invalidate());
     window_.reset();
@@ -184,8 +183,8 @@ std::unique_ptr<ControlCall> make_window_call(OpenDevice& device, const TestCase
   require_objects(test_case, "memory windows", device.limits.max_mw, where);
   if (const std::uint32_t most = device.port.max_message_bytes;
       most != 0 && test_case.size_bytes > most)
-    throw Unsupported(fmt::format("a write of {} bytes through a window: {} takes at most {}",
-                                  test_case.size_bytes, where, most));
+    throw Unsupported("a write of {} bytes through a window: {} takes at most {}",
+                      test_case.size_bytes, where, most);
   return std::make_unique<WindowCall>(device, test_case);
 }
 

@@ -71,9 +71,9 @@ class LoopsTogether {
       } catch (const std::system_error& error) {  // all threads start, or none
         stop_.request(StopReason::sibling);
         for (std::size_t missing = i; missing < count; ++missing) start_.arrive_and_drop();
-        errors_[i] = std::make_exception_ptr(MeasurementError(
-            fmt::format("thread {} of {} cannot be created ({}): use fewer --threads", i + 1, count,
-                        error.code().message())));
+        errors_[i] = std::make_exception_ptr(
+            MeasurementError("thread {} of {} cannot be created ({}): use fewer --threads", i + 1,
+                             count, error.code().message()));
         break;
       }
     }
@@ -130,8 +130,8 @@ Pinned Side::pinned_to_make(std::size_t runner) const {
 Agreed Side::connect(const Introduction& peer) {
   if (endpoints() > 1 && peer.threads.size() != endpoints())
     throw MeasurementError(
-        fmt::format("the peer's message: threads has {} elements, and the case has {} threads",
-                    peer.threads.size(), endpoints()));
+        "the peer's message: threads has {} elements, and the case has {} threads",
+        peer.threads.size(), endpoints());
   Agreed all;
   for (std::size_t i = 0; i < runners.size(); ++i) {
     const Pinned pinned = pinned_to_make(i);

@@ -28,9 +28,8 @@ void require_allowed(const PlacementWish& wish, std::span<const unsigned> cpus,
   for (const unsigned cpu : cpus)
     if (!holds(host.allowed, cpu))
       throw UsageError(
-          fmt::format("{} {}: there is no such CPU here, or this process may not use it; it "
-                      "may run on {}",
-                      wish.option, cpu, cpu_list_text(host.allowed)));
+          "{} {}: there is no such CPU here, or this process may not use it; it may run on {}",
+          wish.option, cpu, cpu_list_text(host.allowed));
 }
 
 /// A number N means N and the CPUs behind it; a list means what it says.
@@ -39,8 +38,8 @@ std::vector<unsigned> chosen_cpus(const PlacementWish& wish) {
   if (parse_count(wish.core))
     while (cpus.size() < wish.loops) cpus.push_back(cpus.back() + 1);
   if (cpus.size() < wish.loops)
-    throw UsageError(fmt::format("{} {}: {} threads measure at this end, and the list has {} CPUs",
-                                 wish.option, wish.core, wish.loops, cpus.size()));
+    throw UsageError("{} {}: {} threads measure at this end, and the list has {} CPUs", wish.option,
+                     wish.core, wish.loops, cpus.size());
   cpus.resize(wish.loops);
   return cpus;
 }
@@ -113,7 +112,7 @@ Placement choose_placement(const PlacementWish& wish, CpuClaims& claims, const H
   if (wish.core.empty() || wish.core == kNearDevice) {
     go_near(placement, wish, claims, host);
     if (!placement.reason.empty() && !wish.core.empty())
-      throw Unsupported(fmt::format("{} {}: {}", wish.option, wish.core, placement.reason));
+      throw Unsupported("{} {}: {}", wish.option, wish.core, placement.reason);
   } else if (wish.core == kNotPinned) {
     placement.reason = fmt::format("{} {}", wish.option, wish.core);
   } else {
@@ -258,9 +257,8 @@ Pinned::Pinned(std::optional<unsigned> cpu, std::string_view option) {
   if (*cpu < CPU_SETSIZE) CPU_SET(*cpu, &wanted);
   if (*cpu >= CPU_SETSIZE || sched_setaffinity(0, sizeof wanted, &wanted) != 0)
     throw UsageError(
-        fmt::format("{} {}: there is no such CPU here, or this process may not use it; it "
-                    "may run on {}",
-                    option, *cpu, cpu_list_text(allowed_cpu_numbers())));
+        "{} {}: there is no such CPU here, or this process may not use it; it may run on {}",
+        option, *cpu, cpu_list_text(allowed_cpu_numbers()));
   before_ = now;
 }
 
