@@ -49,8 +49,7 @@ void WatchLog::begin(const ClockChoice& clock) {
 }
 
 WatchData WatchLog::data(const ClockChoice& clock) const {
-  WatchData data{.gap_limit_ns = clock.counter.to_ns(watch_.gaps.limit),
-                 .sample_limit_ns = clock.counter.to_ns(watch_.samples.limit)};
+  WatchData data{.gap_limit_ns = clock.counter.to_ns(watch_.gaps.limit)};
   for (std::size_t i = 0; i < watch_.gaps.count; ++i) {
     const PollGap& gap = gaps_[i];
     const std::uint64_t since_ns = clock.counter.to_ns(gap.begun - began_ticks_);
