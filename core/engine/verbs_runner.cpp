@@ -269,10 +269,9 @@ nlohmann::ordered_json VerbsRunner::facts() const {
   auto facts = nlohmann::ordered_json::object();
   if (case_.multicast()) facts["multicast_group"] = group_text_;
   if (const auto route = route_found()) {
-    facts["route"] = {
-        {"service_level", route->service_level}, {"rate_gbps", nullptr}, {"mtu_bytes", nullptr}};
-    if (route->rate_gbps) facts["route"]["rate_gbps"] = *route->rate_gbps;
-    if (route->mtu_bytes) facts["route"]["mtu_bytes"] = *route->mtu_bytes;
+    facts["route"] = {{"service_level", route->service_level},
+                      {"rate_gbps", or_null(route->rate_gbps)},
+                      {"mtu_bytes", or_null(route->mtu_bytes)}};
   }
   if (cm_ && cm_->route() && case_.transport != Transport::ud && !is_iwarp(*device_.context)) {
     const Ece& ece = cm_->route()->ece;

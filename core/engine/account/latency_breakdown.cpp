@@ -7,6 +7,7 @@
 
 #include "core/instrument/histogram_data.h"
 #include "core/verbs/check.h"
+#include "core/verbs/environment.h"
 
 namespace rdmameter {
 namespace {
@@ -28,12 +29,9 @@ auto line_through(const ClockPair& before, const ClockPair& after, std::uint64_t
 
 nlohmann::ordered_json statistics(const Histogram& histogram) {
   const LatencySummary summary = summarize(snapshot(histogram));
-  const auto reported = [](const std::optional<double>& value) {
-    return value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json();
-  };
-  return {{"min", summary.min},           {"max", summary.max},
-          {"mean", summary.mean},         {"p50", reported(summary.p50)},
-          {"p90", reported(summary.p90)}, {"p99", reported(summary.p99)}};
+  return {{"min", summary.min},          {"max", summary.max},
+          {"mean", summary.mean},        {"p50", or_null(summary.p50)},
+          {"p90", or_null(summary.p90)}, {"p99", or_null(summary.p99)}};
 }
 
 }  // namespace
