@@ -3,24 +3,36 @@
 // exit statuses; a case in progress turns them into an errored or a skipped row.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 namespace rdmameter {
 
+/// What has a text: as it is, or made as by fmt::format().
+struct TextError : std::runtime_error {
+  explicit TextError(const std::string& text) : std::runtime_error(text) {}
+  template <class First, class... More>
+  TextError(fmt::format_string<First, More...> format, First&& first, More&&... more)
+      : std::runtime_error(
+            fmt::format(format, std::forward<First>(first), std::forward<More>(more)...)) {}
+};
+
 /// The caller asked wrongly. The text names the option and what it accepts. Exit status 2.
-struct UsageError : std::runtime_error {
-  using std::runtime_error::runtime_error;
+struct UsageError : TextError {
+  using TextError::TextError;
 };
 
 /// The standard, this device or this program cannot do the combination. A skipped row.
-struct Unsupported : std::runtime_error {
-  using std::runtime_error::runtime_error;
+struct Unsupported : TextError {
+  using TextError::TextError;
 };
 
 /// There is no verbs device. The text says what to do next. Exit status 77.
-struct NoDevice : std::runtime_error {
-  using std::runtime_error::runtime_error;
+struct NoDevice : TextError {
+  using TextError::TextError;
 };
 
 /// There are verbs devices, but not the one named, or none that a case could use: a link that is
@@ -38,8 +50,8 @@ struct VerbsError : std::runtime_error {
 
 /// The measurement failed: the peer died, refused or fell silent, or a completion reported an
 /// error. Exit status 99.
-struct MeasurementError : std::runtime_error {
-  using std::runtime_error::runtime_error;
+struct MeasurementError : TextError {
+  using TextError::TextError;
 };
 
 /// No TCP connection came about. Exit status 99.
@@ -53,8 +65,8 @@ struct TokenError : MeasurementError {
 };
 
 /// The user ended the run (SIGINT, SIGTERM). Exit status 130.
-struct Interrupted : std::runtime_error {
-  using std::runtime_error::runtime_error;
+struct Interrupted : TextError {
+  using TextError::TextError;
 };
 
 }  // namespace rdmameter

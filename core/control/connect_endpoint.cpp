@@ -29,10 +29,8 @@ ConnectEndpoint::ConnectEndpoint(OpenDevice& device, const DeviceCase& test_case
       where_(device.port.where()),
       path_(path_to_itself(device)),
       pkey_(choose_pkey(*device.context, device.port, case_.path)),
-      pd_(check_pointer([&] { return ibv_alloc_pd(device.context.get()); }, "ibv_alloc_pd",
-                        where_)),
-      cq_(check_pointer([&] { return ibv_create_cq(device.context.get(), 1, nullptr, nullptr, 0); },
-                        "ibv_create_cq", where_)) {
+      pd_(make_pd(device)),
+      cq_(make_cq(device)) {
   require_iwarp_has(device, case_);
   require_objects(case_, "QPs", device.limits.max_qp, where_);
   require_depths(case_, device.limits, where_);

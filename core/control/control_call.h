@@ -65,6 +65,11 @@ void require_objects(const TestCase& test_case, std::string_view kind, std::uint
 void require_depths(const TestCase& test_case, const DeviceLimits& limits,
                     const std::string& where);
 
+/// @throws VerbsError
+Pd make_pd(const OpenDevice& device);
+/// Of one entry. @throws VerbsError
+Cq make_cq(const OpenDevice& device);
+
 /// The way from the device's port to itself.
 QpPath path_to_itself(const OpenDevice& device);
 

@@ -4,11 +4,9 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <vector>
 
 #include "core/base/error.h"
-#include "core/control/control_call.h"
-#include "core/verbs/check.h"
+#include "core/control/object_call.h"
 #include "core/verbs/memory/memory.h"
 
 namespace rdmameter {
@@ -30,63 +28,46 @@ int possible_access(const MessageMemory& memory, ibv_pd& pd, const TestCase& tes
   return local;
 }
 
-/// What both have in common.
-class MemoryCall : public ControlCall {
+struct Regions {
+  using Object = Mr;
+  static constexpr Verb kMakes = Verb::reg_mr;
+  static constexpr auto kFree = ibv_dereg_mr;
+  static constexpr std::string_view freeing_verb = "ibv_dereg_mr";
+
+  Regions(OpenDevice& device, const TestCase& test_case)
+      : size_bytes(test_case.size_bytes),
+        where(device.port.where()),
+        memory(*device.context, device.limits.max_dm_size_bytes, test_case.size_bytes,
+               device.numa_node, test_case.initiator.memory, where, device.memory,
+               test_case.registration.gpu),
+        making_verb(memory.registering_verb()),
+        pd(make_pd(device)),
+        access(possible_access(memory, *pd, test_case)) {}
+
+  ibv_mr* try_to_make() noexcept { return memory.try_to_register(*pd, 0, size_bytes, access); }
+  Mr made() const { return memory.register_part(*pd, 0, size_bytes, access); }
+  std::string object() const { return fmt::format("{} bytes on {}", size_bytes, where); }
+
+  const std::uint64_t size_bytes;
+  const std::string where;
+  const MessageMemory memory;
+  const std::string_view making_verb;
+  const Pd pd;
+  const int access;
+};
+
+class RegionCall final : public ObjectCall<Regions> {
  public:
-  MemoryCall(OpenDevice& device, const TestCase& test_case)
-      : size_bytes_(test_case.size_bytes),
-        device_(device.port.device),
-        where_(device.port.where()),
-        memory_(*device.context, device.limits.max_dm_size_bytes, test_case.size_bytes,
-                device.numa_node, test_case.initiator.memory, where_, device.memory,
-                test_case.registration.gpu),
-        pd_(check_pointer([&] { return ibv_alloc_pd(device.context.get()); }, "ibv_alloc_pd",
-                          where_)),
-        access_(possible_access(memory_, *pd_, test_case)) {}
+  RegionCall(OpenDevice& device, const TestCase& test_case)
+      : ObjectCall(device, test_case), device_(device.port.device) {}
 
   void add_to(nlohmann::ordered_json& row) const override {
-    row.update(gpu_facts_of(memory_, device_));
-    row["remote_access"] = (access_ & kRemoteAccess) != 0;
-  }
-  void hold() override { held_.push_back(registered()); }
-  std::string object() const override { return fmt::format("{} bytes on {}", size_bytes_, where_); }
-
- protected:
-  std::string_view registering_verb() const noexcept { return memory_.registering_verb(); }
-  Mr registered() const { return memory_.register_part(*pd_, 0, size_bytes_, access_); }
-  int do_register() noexcept {
-    mr_.reset(memory_.try_to_register(*pd_, 0, size_bytes_, access_));
-    return mr_ ? 0 : errno_of_null();
+    row.update(gpu_facts_of(kind_.memory, device_));
+    row["remote_access"] = (kind_.access & kRemoteAccess) != 0;
   }
 
  private:
-  const std::uint64_t size_bytes_;
-  const std::string device_, where_;
-  const MessageMemory memory_;
-  const Pd pd_;
-  const int access_;
-  std::vector<Mr> held_;
-
- protected:
-  Mr mr_;  ///< the one of the call
-};
-
-class RegMr final : public MemoryCall {
- public:
-  using MemoryCall::MemoryCall;
-  void prepare() override {}
-  int call() noexcept override { return do_register(); }
-  void undo() noexcept override { mr_.reset(); }
-  std::string_view verb() const noexcept override { return registering_verb(); }
-};
-
-class DeregMr final : public MemoryCall {
- public:
-  using MemoryCall::MemoryCall;
-  void prepare() override { mr_ = registered(); }
-  int call() noexcept override { return ibv_dereg_mr(mr_.release()); }
-  void undo() noexcept override {}
-  std::string_view verb() const noexcept override { return "ibv_dereg_mr"; }
+  const std::string device_;
 };
 
 }  // namespace
@@ -95,11 +76,10 @@ std::unique_ptr<ControlCall> make_memory_call(OpenDevice& device, const TestCase
   const std::string where = device.port.where();
   require_objects(test_case, "memory regions", device.limits.max_mr, where);
   if (test_case.size_bytes > device.limits.max_mr_size_bytes)
-    throw Unsupported(fmt::format("a memory region of {} bytes: {} takes at most {}",
-                                  test_case.size_bytes, where, device.limits.max_mr_size_bytes));
+    throw Unsupported("a memory region of {} bytes: {} takes at most {}", test_case.size_bytes,
+                      where, device.limits.max_mr_size_bytes);
   require_paging(device.limits, test_case, 0, where);
-  if (test_case.verb == Verb::reg_mr) return std::make_unique<RegMr>(device, test_case);
-  return std::make_unique<DeregMr>(device, test_case);
+  return std::make_unique<RegionCall>(device, test_case);
 }
 
 }  // namespace rdmameter

@@ -30,12 +30,9 @@ class WindowCall final : public ControlCall {
         size_bytes_(test_case.size_bytes),
         where_(device.port.where()),
         memory_(*device.context, 0, 2 * size_bytes_, device.numa_node, {}, where_, device.memory),
-        pd_(check_pointer([&] { return ibv_alloc_pd(device.context.get()); }, "ibv_alloc_pd",
-                          where_)),
+        pd_(make_pd(device)),
         mr_(memory_.register_part(*pd_, 0, 2 * size_bytes_, kMemoryAccess)),
-        cq_(check_pointer(
-            [&] { return ibv_create_cq(device.context.get(), 1, nullptr, nullptr, 0); },
-            "ibv_create_cq", where_)) {
+        cq_(make_cq(device)) {
     require_connectable(device);
     connect(path_to_itself(device));
     write_through_window();
@@ -102,8 +99,7 @@ class WindowCall final : public ControlCall {
     require(post(write));
     memory_.inspect(size_bytes_, size_bytes_, [&](auto bytes) {
       if (std::ranges::any_of(bytes, [](std::byte byte) { return byte != kWritten; }))
-        throw MeasurementError(
-            fmt::format("an RDMA WRITE through a {} did not arrive whole", object()));
+        throw MeasurementError("an RDMA WRITE through a {} did not arrive whole", object());
     });
     if (verb_ == Verb::invalidate_mw) require(invalidate());
     window_.reset();
@@ -187,8 +183,8 @@ std::unique_ptr<ControlCall> make_window_call(OpenDevice& device, const TestCase
   require_objects(test_case, "memory windows", device.limits.max_mw, where);
   if (const std::uint32_t most = device.port.max_message_bytes;
       most != 0 && test_case.size_bytes > most)
-    throw Unsupported(fmt::format("a write of {} bytes through a window: {} takes at most {}",
-                                  test_case.size_bytes, where, most));
+    throw Unsupported("a write of {} bytes through a window: {} takes at most {}",
+                      test_case.size_bytes, where, most);
   return std::make_unique<WindowCall>(device, test_case);
 }
 

@@ -1,17 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // ibv_create_qp, ibv_destroy_qp and each step of ibv_modify_qp, a new QP for each call, connected
 // to itself.
-#include <fmt/format.h>
-
-#include <algorithm>
 #include <array>
 #include <cerrno>
-#include <vector>
+#include <utility>
 
-#include "core/base/error.h"
-#include "core/control/control_call.h"
+#include "core/control/object_call.h"
 #include "core/engine/device/device_terms.h"
-#include "core/verbs/check.h"
 #include "core/verbs/probe.h"
 
 namespace rdmameter {
@@ -25,110 +20,85 @@ std::size_t steps_before(Verb verb) {
   return verb == Verb::modify_qp_rtr ? 1 : verb == Verb::modify_qp_rts ? 2 : 0;
 }
 
-/// What all of them have in common.
-class QpCall : public ControlCall {
- public:
-  QpCall(OpenDevice& device, const TestCase& test_case)
-      : device_(device),
-        case_(test_case),
-        path_(path_to_itself(device)),
-        where_(device.port.where()),
-        pd_(check_pointer([&] { return ibv_alloc_pd(device.context.get()); }, "ibv_alloc_pd",
-                          where_)),
-        cq_(check_pointer(
-            [&] { return ibv_create_cq(device.context.get(), 1, nullptr, nullptr, 0); },
-            "ibv_create_cq", where_)),
-        attributes_(plain_qp(*cq_, case_.transport, case_.queues.depth, case_.queues.rx_depth)) {}
+struct Qps {
+  using Object = Qp;
+  static constexpr Verb kMakes = Verb::create_qp;
+  static constexpr auto kFree = ibv_destroy_qp;
+  static constexpr std::string_view making_verb = "ibv_create_qp", freeing_verb = "ibv_destroy_qp";
 
-  std::string object() const override { return "QP on " + where_; }
+  Qps(OpenDevice& opened, const TestCase& asked)
+      : device(opened),
+        test_case(asked),
+        pd(make_pd(device)),
+        cq(make_cq(device)),
+        attributes(plain_qp(*cq, test_case.transport, test_case.queues.depth,
+                            test_case.queues.rx_depth)) {}
 
- protected:
-  int do_create() noexcept {
-    ibv_qp_init_attr attributes = attributes_;  // the verb writes into it
-    qp_.reset(ibv_create_qp(pd_.get(), &attributes));
-    return qp_ ? 0 : errno_of_null();
+  ibv_qp* try_to_make() noexcept {
+    ibv_qp_init_attr asked = attributes;  // the verb writes into it
+    return ibv_create_qp(pd.get(), &asked);
   }
-  [[noreturn]] void fail_to_create(int error) const {
-    require_transport(device_, case_);
-    throw_failure("ibv_create_qp", object(), error);
-  }
-  void create() {
+  Qp made() {
     errno = 0;
-    if (const int error = do_create(); error != 0) fail_to_create(error);
+    Qp qp{try_to_make()};
+    if (!qp) fail_to_make(errno_of_null());
+    return qp;
   }
-  void keep() { held_.push_back(std::move(qp_)); }
-
-  /// The n-th step of the way to RTS, for the QP of the call.
-  QpStep step(std::size_t n) const {
-    if (n == 0) return init_step(case_.transport, path_.port_num, 0, IBV_ACCESS_REMOTE_WRITE);
-    if (n == 1) return rtr_step(case_.transport, path_, qp_->qp_num, 0);
-    return rts_step(case_.transport, path_, 0);
+  [[noreturn]] void fail_to_make(int error) const {
+    require_transport(device, test_case);
+    throw_failure(making_verb, object(), error);
   }
-  void take(std::size_t n) { check_errno_value(step(n).take(*qp_), kSteps[n], object()); }
+  std::string object() const { return "QP on " + device.port.where(); }
 
- private:
-  const OpenDevice& device_;
-  const TestCase case_;
-  const QpPath path_;
-  const std::string where_;
-  const Pd pd_;
-  const Cq cq_;
-  const ibv_qp_init_attr attributes_;
-  std::vector<Qp> held_;
-
- protected:
-  Qp qp_;  ///< the one of the call
+  const OpenDevice& device;
+  const TestCase test_case;
+  const Pd pd;
+  const Cq cq;
+  const ibv_qp_init_attr attributes;
 };
 
-class CreateQp final : public QpCall {
+class QpCall : public ObjectCall<Qps> {
  public:
-  using QpCall::QpCall;
-  void hold() override {
-    create();
-    keep();
+  using ObjectCall::ObjectCall;
+  [[noreturn]] void fail(int error) const override {
+    if (makes_) kind_.fail_to_make(error);
+    ControlCall::fail(error);
   }
-  void prepare() override {}
-  int call() noexcept override { return do_create(); }
-  [[noreturn]] void fail(int error) const override { fail_to_create(error); }
-  void undo() noexcept override { qp_.reset(); }
-  std::string_view verb() const noexcept override { return "ibv_create_qp"; }
-};
-
-class DestroyQp final : public QpCall {
- public:
-  using QpCall::QpCall;
-  void hold() override {
-    create();
-    keep();
-  }
-  void prepare() override { create(); }
-  int call() noexcept override { return ibv_destroy_qp(qp_.release()); }
-  void undo() noexcept override {}
-  std::string_view verb() const noexcept override { return "ibv_destroy_qp"; }
 };
 
 class ModifyQp final : public QpCall {
  public:
   ModifyQp(OpenDevice& device, const TestCase& test_case)
-      : QpCall(device, test_case), before_(steps_before(test_case.verb)) {
+      : QpCall(device, test_case),
+        path_(path_to_itself(device)),
+        before_(steps_before(test_case.verb)) {
     if (test_case.verb != Verb::modify_qp_init) require_connectable(device);
   }
 
   void hold() override {
     prepare();
     take(before_);
-    keep();
+    held_.push_back(std::move(object_));
   }
   void prepare() override {
-    create();
+    QpCall::prepare();
     for (std::size_t n = 0; n < before_; ++n) take(n);
     step_ = step(before_);
   }
-  int call() noexcept override { return step_.take(*qp_); }
-  void undo() noexcept override { qp_.reset(); }
+  int call() noexcept override { return step_.take(*object_); }
   std::string_view verb() const noexcept override { return kSteps[before_]; }
 
  private:
+  /// The n-th step of the way to RTS, for the QP of the call.
+  QpStep step(std::size_t n) const {
+    const Transport transport = kind_.test_case.transport;
+    if (n == 0) return init_step(transport, path_.port_num, 0, IBV_ACCESS_REMOTE_WRITE);
+    if (n == 1) return rtr_step(transport, path_, object_->qp_num, 0);
+    return rts_step(transport, path_, 0);
+  }
+  void take(std::size_t n) { check_errno_value(step(n).take(*object_), kSteps[n], object()); }
+
+  const QpPath path_;
   const std::size_t before_;
   QpStep step_{};
 };
@@ -139,8 +109,8 @@ std::unique_ptr<ControlCall> make_qp_call(OpenDevice& device, const TestCase& te
   const std::string where = device.port.where();
   require_objects(test_case, "QPs", device.limits.max_qp, where);
   require_depths(test_case, device.limits, where);
-  if (test_case.verb == Verb::create_qp) return std::make_unique<CreateQp>(device, test_case);
-  if (test_case.verb == Verb::destroy_qp) return std::make_unique<DestroyQp>(device, test_case);
+  if (test_case.verb == Verb::create_qp || test_case.verb == Verb::destroy_qp)
+    return std::make_unique<QpCall>(device, test_case);
   return std::make_unique<ModifyQp>(device, test_case);
 }
 

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which verb is called by what, and what several of them need.
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "core/base/error.h"
 #include "core/control/control_call.h"
+#include "core/verbs/check.h"
 
 namespace rdmameter {
 
@@ -42,17 +41,27 @@ std::unique_ptr<ControlCall> make_control_call(OpenDevice& device, const TestCas
 void require_objects(const TestCase& test_case, std::string_view kind, std::uint64_t max,
                      const std::string& where) {
   if (test_case.objects + 1 > max)
-    throw Unsupported(fmt::format("{} on {}: {} wanted, the device has {}; use fewer --objects",
-                                  kind, where, test_case.objects + 1, max));
+    throw Unsupported("{} on {}: {} wanted, the device has {}; use fewer --objects", kind, where,
+                      test_case.objects + 1, max);
 }
 
 void require_depths(const TestCase& test_case, const DeviceLimits& limits,
                     const std::string& where) {
   const std::uint64_t max = std::max(test_case.queues.depth, test_case.queues.rx_depth);
   if (max > limits.max_qp_wr)
-    throw Unsupported(
-        fmt::format("a queue of {} WRs: {} takes at most {}; use a smaller --depth or --rx-depth",
-                    max, where, limits.max_qp_wr));
+    throw Unsupported("a queue of {} WRs: {} takes at most {}; use a smaller --depth or --rx-depth",
+                      max, where, limits.max_qp_wr);
+}
+
+Pd make_pd(const OpenDevice& device) {
+  return Pd{check_pointer([&] { return ibv_alloc_pd(device.context.get()); }, "ibv_alloc_pd",
+                          device.port.where())};
+}
+
+Cq make_cq(const OpenDevice& device) {
+  return Cq{
+      check_pointer([&] { return ibv_create_cq(device.context.get(), 1, nullptr, nullptr, 0); },
+                    "ibv_create_cq", device.port.where())};
 }
 
 QpPath path_to_itself(const OpenDevice& device) {

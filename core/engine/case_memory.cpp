@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/case_memory.h"
 
-#include <fmt/format.h>
 #include <infiniband/verbs.h>
 
 #include <algorithm>
@@ -128,11 +127,11 @@ std::uint64_t case_memory_bytes(const DeviceCase& test_case) {
 void require_memory(const DeviceCase& test_case) {
   const std::uint64_t bytes = case_memory_bytes(test_case);
   if (bytes <= kMaxBytesPerCase) return;
-  throw Unsupported(fmt::format(
+  throw Unsupported(
       "buffers and queues of {:.1f} GiB, more than the {} GiB that one end of a case may take: use "
       "a smaller --size, {}--depth or --rx-depth{}",
       static_cast<double>(bytes) / (1ULL << 30), kMaxBytesPerCase >> 30,
-      test_case->control() ? "" : "--qps, ", test_case->control() ? ", or fewer --objects" : ""));
+      test_case->control() ? "" : "--qps, ", test_case->control() ? ", or fewer --objects" : "");
 }
 
 }  // namespace rdmameter

@@ -23,8 +23,8 @@ std::uint32_t granted_together(const TestCase& test_case) {
 }
 
 [[noreturn]] void refuse(const std::string& what, const std::string& remedy) {
-  throw Unsupported(fmt::format(
-      "{}: over iWARP a send that finds no receive ends the connection; {}", what, remedy));
+  throw Unsupported("{}: over iWARP a send that finds no receive ends the connection; {}", what,
+                    remedy);
 }
 
 /// @return how many receives may be taken and not granted again, whatever the case sends

@@ -85,8 +85,8 @@ const DeviceCase& checked_case(const OpenDevice& device, const DeviceCase& settl
                         std::string_view remedy) {
     if (wanted <= max) return;
     require_transport(device, test_case);  // without it the remedy would not help
-    throw Unsupported(fmt::format("{} on {}: {} wanted, the device takes {}; {}", what, where,
-                                  wanted, max, remedy));
+    throw Unsupported("{} on {}: {} wanted, the device takes {}; {}", what, where, wanted, max,
+                      remedy);
   };
   const QueueDepths depths = queue_depths_of(test_case, role);
   if (device.port.max_message_bytes != 0)
@@ -108,7 +108,7 @@ const DeviceCase& checked_case(const OpenDevice& device, const DeviceCase& settl
     hold("reads posted to a QP", depths.send, most, "use a smaller --depth");
   if (test_case.shared_receives()) {
     if (limits.max_srq == 0)
-      throw Unsupported(fmt::format("{} has no shared receive queues: use --recv rq", where));
+      throw Unsupported("{} has no shared receive queues: use --recv rq", where);
     hold("receive WRs per SRQ", depths.receive, limits.max_srq_wr, "use a smaller --rx-depth");
     hold("SGEs per receive of an SRQ", test_case.queues.recv_sge, limits.max_srq_sge,
          "use fewer --recv-sge");
@@ -119,7 +119,7 @@ const DeviceCase& checked_case(const OpenDevice& device, const DeviceCase& settl
          "use fewer --recv-sge");
   }
   if (test_case.multicast()) {
-    if (limits.max_mcast_grp == 0) throw Unsupported(fmt::format("{} has no multicast", where));
+    if (limits.max_mcast_grp == 0) throw Unsupported("{} has no multicast", where);
     if (role == Role::responder)
       hold("QPs in a multicast group", test_case.qps, limits.max_mcast_qp_attach,
            "use fewer --peers");
@@ -143,14 +143,14 @@ void require_counted_pieces(const OpenDevice& device, const TestCase& test_case,
   const std::string where = device.port.where();
   if (!test_case.returns_data() && inline_bytes != 0 && bytes <= inline_bytes)
     throw Unsupported(
-        fmt::format("ibv_wr_set_inline_data_list on {}: rdma-core's rxe before 64 sends nothing of "
-                    "several inlined pieces; use --api classic, --sge 1 or --inline off",
-                    where));
+        "ibv_wr_set_inline_data_list on {}: rdma-core's rxe before 64 sends nothing of "
+        "several inlined pieces; use --api classic, --sge 1 or --inline off",
+        where);
   if (pieces_of(test_case.queues.split, sges, bytes, 0).front().length * sges != bytes)
     throw Unsupported(
-        fmt::format("ibv_wr_set_sge_list on {}: rdma-core's rxe before 64 takes each SGE for as "
-                    "long as the first; use --api classic, --sge 1 or SGEs of one length",
-                    where));
+        "ibv_wr_set_sge_list on {}: rdma-core's rxe before 64 takes each SGE for as "
+        "long as the first; use --api classic, --sge 1 or SGEs of one length",
+        where);
 }
 
 }  // namespace
@@ -187,7 +187,9 @@ Endpoint::Endpoint(OpenDevice& device, const DeviceCase& test_case)
   }
 }
 
-AreaView Endpoint::register_area(const Area& area, std::size_t offset, int access) {
+AreaView Endpoint::register_area(Area Layout::*which, int access) {
+  const Area& area = layout_.*which;
+  const std::size_t offset = offset_of(which);
   AreaView view{.address = memory_.address() + offset,
                 .host = memory_.host() == nullptr ? nullptr : memory_.host() + offset,
                 .lkeys = {}};
@@ -203,9 +205,9 @@ AreaView Endpoint::register_area(const Area& area, std::size_t offset, int acces
 
 void Endpoint::register_memory() {
   const int access = memory_access(case_, remote_access(case_, is_iwarp(*device_.context)));
-  view_.source = register_area(layout_.source, 0, access);
+  view_.source = register_area(&Layout::source, access);
   const std::size_t targets = mrs_.size();
-  view_.target = register_area(layout_.target, layout_.source.total_bytes(), access);
+  view_.target = register_area(&Layout::target, access);
   if (case_.mixed()) view_.source = view_.target;
   // The area that the peer's one-sided operations work on: it writes into the target,
   // reads the source.
@@ -251,16 +253,16 @@ std::vector<ibv_cq*> Endpoint::create_cqs(std::optional<CompletionQueues>& queue
   const char* const apart =
       sharers > 1 && !case_.cq_per_qp() ? "--cq-sharing per-qp, fewer --qps" : "fewer --qps";
   if (case_.queues.cq_depth != kAuto && case_.queues.cq_depth < cqes)
-    throw Unsupported(fmt::format(
+    throw Unsupported(
         "the {} on {} must hold {} completions, and one of {} entries overruns: use --cq-depth {} "
         "or more (or auto), {}, or a smaller --depth or --rx-depth",
-        which, where_, cqes, case_.queues.cq_depth, cqes, apart));
+        which, where_, cqes, case_.queues.cq_depth, cqes, apart);
   const std::uint64_t entries = case_.queues.cq_depth == kAuto ? cqes : case_.queues.cq_depth;
   if (entries > device_.limits.max_cqe)
-    throw Unsupported(fmt::format(
+    throw Unsupported(
         "{} on {} must hold {} completions, the device's largest holds {}: use {}, or a "
         "smaller --depth, --rx-depth or --cq-depth",
-        which, where_, entries, device_.limits.max_cqe, apart));
+        which, where_, entries, device_.limits.max_cqe, apart);
   const CqPlan plan{.count = case_.cq_per_qp() ? case_.qps : 1,
                     .entries = entries,
                     .timestamps = case_.queues.timestamps && role_ == Role::initiator,
@@ -274,19 +276,17 @@ void Endpoint::check_events_and_timestamps() const {
   const DeviceLimits& limits = device_.limits;
   if (case_.queues.comp_vector >= std::max<std::uint32_t>(limits.completion_vectors, 1))
     throw Unsupported(
-        fmt::format("completion vector {}: {} has {}, 0 being the first; use a "
-                    "smaller --comp-vector",
-                    case_.queues.comp_vector, where_, limits.completion_vectors));
+        "completion vector {}: {} has {}, 0 being the first; use a smaller --comp-vector",
+        case_.queues.comp_vector, where_, limits.completion_vectors);
   if (case_.queues.timestamps && role_ == Role::initiator && limits.timestamp_mask == 0)
-    throw Unsupported(fmt::format(
+    throw Unsupported(
         "{} gives no completion timestamps: use --timestamps off, which has the latency as a whole",
-        where_));
+        where_);
   const std::uint64_t cqs = case_.cq_per_qp() ? 2 * case_.qps : 2;
   if (cqs > limits.max_cq)
     throw Unsupported(
-        fmt::format("CQs on {}: {} wanted, the device has {}; use fewer --qps, or "
-                    "--cq-sharing shared",
-                    where_, cqs, limits.max_cq));
+        "CQs on {}: {} wanted, the device has {}; use fewer --qps, or --cq-sharing shared", where_,
+        cqs, limits.max_cq);
 }
 
 void Endpoint::create_srq() {
@@ -345,20 +345,20 @@ std::uint32_t Endpoint::find_max_inline() {
 /// Says what of the case a device that refuses a QP cannot do, where that can be told.
 void Endpoint::explain_refusal(std::uint32_t wanted_inline, int error) {
   if (case_.extended_api() && is_unsupported(error))
-    throw Unsupported(fmt::format("{} does not post by ibv_wr_* what this test posts{}", where_,
-                                  case_.by_extended_alone() ? "" : ": use --api classic"));
+    throw Unsupported("{} does not post by ibv_wr_* what this test posts{}", where_,
+                      case_.by_extended_alone() ? "" : ": use --api classic");
   if (wanted_inline != 0) {
     const std::uint32_t max = find_max_inline();
     if (max < wanted_inline)
       throw Unsupported(
-          fmt::format("inline data of {} bytes on {}: a QP can be created with at most {}; "
-                      "use --inline {} or --inline max",
-                      wanted_inline, where_, max, max));
+          "inline data of {} bytes on {}: a QP can be created with at most {}; "
+          "use --inline {} or --inline max",
+          wanted_inline, where_, max, max);
   }
   if (srq_ && case_.transport != Transport::rc)
-    throw Unsupported(fmt::format(
+    throw Unsupported(
         "{} does not share receives among QPs of this transport: use --recv rq, or --transport rc",
-        where_));
+        where_);
   require_transport(device_, case_);
 }
 
@@ -368,9 +368,8 @@ std::uint32_t Endpoint::inline_to_ask() const {
   const bool taken = takes_inline(*device_.context);
   if (case_.queues.inline_bytes != kAuto && wanted != 0 && !taken)
     throw Unsupported(
-        fmt::format("{} has no inline data: its provider passes over IBV_SEND_INLINE; use "
-                    "--inline off",
-                    where_));
+        "{} has no inline data: its provider passes over IBV_SEND_INLINE; use --inline off",
+        where_);
   if (case_.queues.inline_bytes != kAuto) return static_cast<std::uint32_t>(wanted);
   const bool can_be = taken && posts_sends(case_, role_) && cpu_reaches(case_.end(role_).memory) &&
                       !pieces_are_miscounted(device_, case_);
@@ -403,17 +402,12 @@ void Endpoint::move_qps_to_error() noexcept {
   for (const Qp& qp : qps_) ibv_modify_qp(qp.get(), &attr, IBV_QP_STATE);
 }
 
-void Endpoint::edit_source(const std::function<void(std::span<std::byte>)>& edit) {
-  memory_.edit(0, layout_.source.total_bytes(), edit);
+std::size_t Endpoint::offset_of(Area Layout::*area) const {
+  return area == &Layout::source ? 0 : layout_.source.total_bytes();
 }
-void Endpoint::edit_target(const std::function<void(std::span<std::byte>)>& edit) {
-  memory_.edit(layout_.source.total_bytes(), layout_.target.total_bytes(), edit);
-}
-void Endpoint::inspect_source(const std::function<void(std::span<const std::byte>)>& look) const {
-  memory_.inspect(0, layout_.source.total_bytes(), look);
-}
-void Endpoint::inspect_target(const std::function<void(std::span<const std::byte>)>& look) const {
-  memory_.inspect(layout_.source.total_bytes(), layout_.target.total_bytes(), look);
+
+void Endpoint::edit(Area Layout::*area, const std::function<void(std::span<std::byte>)>& edit) {
+  memory_.edit(offset_of(area), (layout_.*area).total_bytes(), edit);
 }
 
 nlohmann::ordered_json Endpoint::resources() const {

@@ -9,6 +9,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "core/engine/completion_queue.h"
@@ -73,11 +74,16 @@ class Endpoint {
   const EndpointView& view() const { return view_; }
   const PkeyEntry& pkey() const { return pkey_; }
 
-  /// The source area's bytes, or the target's, to be filled or looked at.
-  void edit_source(const std::function<void(std::span<std::byte>)>& edit);
-  void edit_target(const std::function<void(std::span<std::byte>)>& edit);
-  void inspect_source(const std::function<void(std::span<const std::byte>)>& look) const;
-  void inspect_target(const std::function<void(std::span<const std::byte>)>& look) const;
+  /// Fills the bytes of an area (&Layout::source, &Layout::target), or checks them.
+  void edit(Area Layout::*area, const std::function<void(std::span<std::byte>)>& edit);
+  /// @return  what the check does
+  template <class Check>
+  auto check(Area Layout::*area, const Check& check) const {
+    std::invoke_result_t<Check, std::span<const std::byte>> found;
+    memory_.inspect(offset_of(area), (layout_.*area).total_bytes(),
+                    [&](std::span<const std::byte> bytes) { found = check(bytes); });
+    return found;
+  }
 
   /// Settles MTU and outstanding reads with the peer and completes the view: now WRs can be built.
   /// @throws Unsupported   as agreed_mtu(); more reads than the two ends can do
@@ -132,7 +138,9 @@ class Endpoint {
   void register_memory();
   void make_credits();
   int peer_access() const;
-  AreaView register_area(const Area& area, std::size_t offset, int access);
+  /// Of an area in the memory [bytes].
+  std::size_t offset_of(Area Layout::*area) const;
+  AreaView register_area(Area Layout::*area, int access);
   void create_cqs();
   std::vector<ibv_cq*> create_cqs(std::optional<CompletionQueues>& queues,
                                   std::uint64_t cqes_per_qp, std::uint64_t sharers,

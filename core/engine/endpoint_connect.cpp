@@ -16,10 +16,9 @@ namespace rdmameter {
 void require_match(const EndpointInfo& mine, const EndpointInfo& peer, const std::string& where,
                    const PeerNoun& names) {
   if (peer.link_layer != mine.link_layer)
-    throw Unsupported(
-        fmt::format("{} is {} and the port of {} is {}: they cannot be connected; choose {}", where,
-                    link_layer_name(mine.link_layer), names.noun, link_layer_name(peer.link_layer),
-                    names.device_options));
+    throw Unsupported("{} is {} and the port of {} is {}: they cannot be connected; choose {}",
+                      where, link_layer_name(mine.link_layer), names.noun,
+                      link_layer_name(peer.link_layer), names.device_options);
   if (const std::string why = check_gid_match(mine.gid, peer.gid); !why.empty())
     throw Unsupported(why);
 }
@@ -31,8 +30,8 @@ std::uint32_t agreed_mtu(const TestCase& test_case, const EndpointInfo& mine,
   const std::uint64_t both = std::min(mine.mtu_bytes, peer.mtu_bytes);
   const std::uint64_t wanted = test_case.path.mtu_bytes;
   if (wanted != kAuto && wanted > both)
-    throw Unsupported(fmt::format("--mtu {}: the active MTU is {} on {} and {} at {}", wanted,
-                                  mine.mtu_bytes, where, peer.mtu_bytes, names.noun));
+    throw Unsupported("--mtu {}: the active MTU is {} on {} and {} at {}", wanted, mine.mtu_bytes,
+                      where, peer.mtu_bytes, names.noun);
   const std::uint64_t mtu = wanted == kAuto ? both : wanted;
   require_one_packet(test_case, mtu);
   return static_cast<std::uint32_t>(mtu);
@@ -40,11 +39,11 @@ std::uint32_t agreed_mtu(const TestCase& test_case, const EndpointInfo& mine,
 
 void require_one_packet(const TestCase& test_case, std::uint64_t mtu_bytes) {
   if (test_case.transport == Transport::ud && test_case.size_bytes > mtu_bytes)
-    throw Unsupported(fmt::format(
+    throw Unsupported(
         "a UD message is one packet: {} bytes are more than the path's MTU of {}; use --size {} or "
         "less{}",
         test_case.size_bytes, mtu_bytes, mtu_bytes,
-        test_case.topology() ? "" : ", or --transport rc"));
+        test_case.topology() ? "" : ", or --transport rc");
 }
 
 void set_reads(QpPath& path, const EndpointInfo& mine, const EndpointInfo& peer,
@@ -84,12 +83,12 @@ Agreed Endpoint::negotiate(const EndpointInfo& peer) {
                                                        : std::min(peer.reads_out, info_.reads_in);
   agreed.outstanding_reads = std::clamp<std::uint32_t>(reads, 1, kMostReads);
   if (reads_remotely(case_) && reads == 0)
-    throw Unsupported(fmt::format(
-        "{} and the peer can have no read or atomic under way: choose another device", where_));
+    throw Unsupported("{} and the peer can have no read or atomic under way: choose another device",
+                      where_);
   if (reads_remotely(case_) && case_.queues.outstanding_reads != kAuto) {
     if (case_.queues.outstanding_reads > reads)
-      throw Unsupported(fmt::format("--outstanding-reads {}: the two ends allow at most {}",
-                                    case_.queues.outstanding_reads, reads));
+      throw Unsupported("--outstanding-reads {}: the two ends allow at most {}",
+                        case_.queues.outstanding_reads, reads);
     agreed.outstanding_reads = static_cast<std::uint32_t>(case_.queues.outstanding_reads);
   }
 

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/settle.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 
@@ -28,8 +26,7 @@ std::string beginning_of(const std::string& path) {
     throw VerbsError(error.what(), 0);
   }
   if (bytes.empty())
-    throw Unsupported(
-        fmt::format("--payload file:{}: the file is empty, and holds no messages", path));
+    throw Unsupported("--payload file:{}: the file is empty, and holds no messages", path);
   return bytes;
 }
 
@@ -57,8 +54,8 @@ template <class Value>
 void require_between(std::string_view what, Value value, Value min, Value max) {
   const auto number = [](Value one) { return static_cast<std::uint64_t>(one); };
   if (value < min || value > max)
-    throw MeasurementError(fmt::format("the peer's message: {} is {}, outside {} to {}", what,
-                                       number(value), number(min), number(max)));
+    throw MeasurementError("the peer's message: {} is {}, outside {} to {}", what, number(value),
+                           number(min), number(max));
 }
 
 }  // namespace
@@ -98,9 +95,9 @@ void DeviceCase::settle_at(const OpenDevice& device) {
   std::uint64_t& every = case_.queues.signal_every;
   if (device.limits.unsignaled || every == 1) return;
   if (!case_.queues.signal_by_default)
-    throw Unsupported(fmt::format(
+    throw Unsupported(
         "--signal-every {}: {} does not support unsignaled requests; use --signal-every 1", every,
-        device.port.where()));
+        device.port.where());
   every = 1;
 }
 

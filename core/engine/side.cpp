@@ -38,42 +38,39 @@ int tells(const LoopResult& end) {
 }
 
 /// The loops of a side, while they run.
-class LoopsTogether {
- public:
-  LoopsTogether(Side& side, Wait wait, const ClockChoice& clock, StopFlag& stop)
-      : side_(side),
-        wait_(wait),
-        clock_(clock),
-        stop_(stop),
-        ends_(side.runners.size()),
-        errors_(side.runners.size()),
-        start_(static_cast<std::ptrdiff_t>(side.runners.size())) {}
+struct LoopsTogether {
+  Side& side;
+  const Wait wait;
+  const ClockChoice& clock;
+  StopFlag& stop;
+  std::vector<LoopResult> ends = std::vector<LoopResult>(side.runners.size());
+  std::vector<std::exception_ptr> errors = std::vector<std::exception_ptr>(ends.size());
+  std::barrier<> start{std::ssize(ends)};
 
   SideResult run() {
     {
       const std::vector<std::jthread> others = start_others();
       run_one(0);
     }
-    for (const std::exception_ptr& error : errors_)
+    for (const std::exception_ptr& error : errors)
       if (error) std::rethrow_exception(error);
-    const auto end = std::ranges::max_element(ends_, {}, tells);
-    return {*end, side_.runners[static_cast<std::size_t>(end - ends_.begin())]->where()};
+    const auto end = std::ranges::max_element(ends, {}, tells);
+    return {*end, side.runners[static_cast<std::size_t>(end - ends.begin())]->where()};
   }
 
- private:
   std::vector<std::jthread> start_others() {
-    const std::size_t count = ends_.size();
+    const std::size_t count = ends.size();
     std::vector<std::jthread> threads;
     threads.reserve(count);
     for (std::size_t i = 1; i < count; ++i) {
       try {
         threads.emplace_back([this, i] { run_one(i); });
       } catch (const std::system_error& error) {  // all threads start, or none
-        stop_.request(StopReason::sibling);
-        for (std::size_t missing = i; missing < count; ++missing) start_.arrive_and_drop();
-        errors_[i] = std::make_exception_ptr(MeasurementError(
-            fmt::format("thread {} of {} cannot be created ({}): use fewer --threads", i + 1, count,
-                        error.code().message())));
+        stop.request(StopReason::sibling);
+        for (std::size_t missing = i; missing < count; ++missing) start.arrive_and_drop();
+        errors[i] = std::make_exception_ptr(
+            MeasurementError("thread {} of {} cannot be created ({}): use fewer --threads", i + 1,
+                             count, error.code().message()));
         break;
       }
     }
@@ -81,33 +78,25 @@ class LoopsTogether {
   }
 
   void run_one(std::size_t i) {
-    EndpointRunner& runner = *side_.runners[i];
+    EndpointRunner& runner = *side.runners[i];
     std::optional<Pinned> pinned;
     try {
-      pinned.emplace(side_.cpus.empty() ? std::nullopt : std::optional(side_.cpus[i]),
+      pinned.emplace(side.cpus.empty() ? std::nullopt : std::optional(side.cpus[i]),
                      runner.role() == Role::initiator ? "--core" : "--peer-core");
     } catch (const std::exception&) {
-      errors_[i] = std::current_exception();
-      stop_.request(StopReason::sibling);
+      errors[i] = std::current_exception();
+      stop.request(StopReason::sibling);
     }
-    start_.arrive_and_wait();
+    start.arrive_and_wait();
     try {
-      if (stop_.reason() != StopReason::sibling) ends_[i] = runner.run(wait_, clock_, stop_);
+      if (stop.reason() != StopReason::sibling) ends[i] = runner.run(wait, clock, stop);
     } catch (const std::exception&) {
-      errors_[i] = std::current_exception();
+      errors[i] = std::current_exception();
     }
-    if (ends_.size() == 1 || (tells(ends_[i]) < kFailure && !errors_[i])) return;
-    stop_.request(StopReason::sibling);
-    side_.abort_traffic();
+    if (ends.size() == 1 || (tells(ends[i]) < kFailure && !errors[i])) return;
+    stop.request(StopReason::sibling);
+    side.abort_traffic();
   }
-
-  Side& side_;
-  const Wait wait_;
-  const ClockChoice& clock_;
-  StopFlag& stop_;
-  std::vector<LoopResult> ends_;
-  std::vector<std::exception_ptr> errors_;
-  std::barrier<> start_;
 };
 
 }  // namespace
@@ -130,8 +119,8 @@ Pinned Side::pinned_to_make(std::size_t runner) const {
 Agreed Side::connect(const Introduction& peer) {
   if (endpoints() > 1 && peer.threads.size() != endpoints())
     throw MeasurementError(
-        fmt::format("the peer's message: threads has {} elements, and the case has {} threads",
-                    peer.threads.size(), endpoints()));
+        "the peer's message: threads has {} elements, and the case has {} threads",
+        peer.threads.size(), endpoints());
   Agreed all;
   for (std::size_t i = 0; i < runners.size(); ++i) {
     const Pinned pinned = pinned_to_make(i);

@@ -39,7 +39,7 @@ VerbsRunner::VerbsRunner(OpenDevice& device, const DeviceCase& test_case, std::u
       shared_(std::make_shared<Endpoint>(device, settled_)),
       endpoint_(*shared_),
       watch_(watch) {
-  endpoint_.edit_source([&](std::span<std::byte> bytes) {
+  endpoint_.edit(&Layout::source, [&](std::span<std::byte> bytes) {
     if (case_.atomic())
       std::ranges::fill(bytes, std::byte{0});  // the words that atomics work on
     else
@@ -47,7 +47,7 @@ VerbsRunner::VerbsRunner(OpenDevice& device, const DeviceCase& test_case, std::u
                   device_.memory.cancel_check);
   });
   // A ping-pong's responder answers the first byte that differs from what its target holds.
-  endpoint_.edit_target([&](std::span<std::byte> bytes) {
+  endpoint_.edit(&Layout::target, [&](std::span<std::byte> bytes) {
     poison_target(bytes, device_.memory.cancel_check);
     if (case_.mixed()) fill_mix(bytes, mix_end(), device_.memory.cancel_check);
   });
@@ -177,7 +177,7 @@ EndpointRunner::Loop VerbsRunner::loop(Wait wait, ClockChoice::Kind clock) {
         require_posts(device_, case_, endpoint_.view().qps, end.error);
       return end;
     };
-    if (choice.kind == ClockChoice::Kind::counter) scale_ = choice.counter.scale;
+    scale_ = choice.counter.scale;
     if (WatchLog* const watch = work_->watch(); watch != nullptr) {
       watch->begin(choice);
       const LoopResult end = run();
@@ -195,7 +195,10 @@ EndpointRunner::Loop VerbsRunner::loop(Wait wait, ClockChoice::Kind clock) {
 }
 
 std::optional<Verdict> VerbsRunner::verify(std::uint64_t peer_total) const {
-  if (case_.mixed()) return verify_mix(peer_total);
+  if (case_.mixed())
+    return endpoint_.check(&Layout::target, [&](std::span<const std::byte> bytes) {
+      return check_mix(bytes, mix_end(), peer_total, device_.memory.cancel_check);
+    });
   if (case_.atomic()) return verify_atomics(role_ == Role::initiator ? tally().total : peer_total);
   const Area& area = endpoint_.layout().target;
   if (area.slots == 0) return std::nullopt;
@@ -216,38 +219,21 @@ std::optional<Verdict> VerbsRunner::verify(std::uint64_t peer_total) const {
       ping_pong && (!case_.takes_receive() || (!case_.reliable() && !case_.immediate()));
   const Skip skip{.first = numbers_sent(case_) == NumberPlace::payload ? kNumberBytes : 0,
                   .last = last_is_number ? 1U : 0U};
-  Verdict verdict;
-  endpoint_.inspect_target([&](std::span<const std::byte> bytes) {
-    verdict = check_target(bytes, area, pattern_of(case_, seed_, other_end(role_)), skip, min,
-                           device_.memory.cancel_check);
+  return endpoint_.check(&Layout::target, [&](std::span<const std::byte> bytes) {
+    return check_target(bytes, area, pattern_of(case_, seed_, other_end(role_)), skip, min,
+                        device_.memory.cancel_check);
   });
-  return verdict;
-}
-
-/// @param total  requests made
-Verdict VerbsRunner::verify_mix(std::uint64_t total) const {
-  Verdict verdict;
-  endpoint_.inspect_target([&](std::span<const std::byte> bytes) {
-    verdict = check_mix(bytes, mix_end(), total, device_.memory.cancel_check);
-  });
-  return verdict;
 }
 
 /// @param total  atomics made, closing ones included
 Verdict VerbsRunner::verify_atomics(std::uint64_t total) const {
   const bool closed = case_.opcode == Opcode::cmp_swap && case_.pattern == Pattern::bandwidth;
-  const std::uint64_t result = total - (closed ? case_.qps : 0);
-  const std::uint64_t chain = send_chain_length(case_, Role::initiator);
-  Verdict verdict;
-  if (role_ == Role::initiator)
-    endpoint_.inspect_target([&](std::span<const std::byte> bytes) {
-      verdict = check_returned(bytes, endpoint_.layout().target, case_.opcode, result, chain);
-    });
-  else
-    endpoint_.inspect_source([&](std::span<const std::byte> bytes) {
-      verdict = check_words(bytes, endpoint_.layout().source, case_.opcode, result, chain);
-    });
-  return verdict;
+  const auto area = role_ == Role::initiator ? &Layout::target : &Layout::source;
+  return endpoint_.check(area, [&](std::span<const std::byte> bytes) {
+    return check_atomics(bytes, endpoint_.layout(), role_, case_.opcode,
+                         total - (closed ? case_.qps : 0),
+                         send_chain_length(case_, Role::initiator));
+  });
 }
 
 std::vector<QpFigures> VerbsRunner::per_qp() const {
@@ -283,10 +269,9 @@ nlohmann::ordered_json VerbsRunner::facts() const {
   auto facts = nlohmann::ordered_json::object();
   if (case_.multicast()) facts["multicast_group"] = group_text_;
   if (const auto route = route_found()) {
-    facts["route"] = {
-        {"service_level", route->service_level}, {"rate_gbps", nullptr}, {"mtu_bytes", nullptr}};
-    if (route->rate_gbps) facts["route"]["rate_gbps"] = *route->rate_gbps;
-    if (route->mtu_bytes) facts["route"]["mtu_bytes"] = *route->mtu_bytes;
+    facts["route"] = {{"service_level", route->service_level},
+                      {"rate_gbps", or_null(route->rate_gbps)},
+                      {"mtu_bytes", or_null(route->mtu_bytes)}};
   }
   if (cm_ && cm_->route() && case_.transport != Transport::ud && !is_iwarp(*device_.context)) {
     const Ece& ece = cm_->route()->ece;
@@ -317,12 +302,9 @@ Verdict check_part(std::span<const std::byte> bytes, const MixEnd& end, std::siz
                    std::uint64_t count, const CancelCheck& cancel_check) {
   const TestCase part = case_of_part(end.test_case, mix_of(end.test_case)[number]);
   const Layout& layout = end.layout.parts[number];
-  if (part.atomic()) {
-    const std::uint64_t chain = mix_chain_length(end.test_case, number);
-    return end.role == Role::initiator
-               ? check_returned(bytes, layout.target, part.opcode, count, chain)
-               : check_words(bytes, layout.source, part.opcode, count, chain);
-  }
+  if (part.atomic())
+    return check_atomics(bytes, layout, end.role, part.opcode, count,
+                         mix_chain_length(end.test_case, number));
   if (layout.target.slots == 0) return {};
   const Role sender = other_end(end.role);
   // Of several QPs a request takes whichever has room.

@@ -78,7 +78,6 @@ class VerbsRunner final : public EndpointRunner {
   void build_work();
   void ask_for_order();
   MixEnd mix_end() const { return {case_, endpoint_.layout(), role_, seed_}; }
-  Verdict verify_mix(std::uint64_t total) const;
   Verdict verify_atomics(std::uint64_t total) const;
 
   OpenDevice& device_;

@@ -25,71 +25,55 @@ CqRing ring_of(const TestCase& test_case, Role role, const std::vector<ibv_cq*>&
 }
 
 /// The requests of one end, one at a time.
-class RequestBuilder {
- public:
-  /// @param remote  of one-sided operations
-  /// @param first   the slot that WR 0 of a chain uses
-  RequestBuilder(const TestCase& test_case, const Area& remote, const Area& local,
-                 const AreaView& view, const EndpointView& endpoint, bool inlined,
-                 std::uint32_t chain, std::uint32_t first = 0)
-      : case_(test_case),
-        remote_(remote),
-        local_(local),
-        view_(view),
-        endpoint_(endpoint),
-        inlined_(inlined),
-        chain_(chain),
-        first_(first) {}
+struct RequestBuilder {
+  const TestCase& test_case;
+  const Area remote;  ///< of one-sided operations
+  const Area& local;
+  const AreaView& view;
+  const EndpointView& endpoint;
+  const bool inlined;
+  const std::uint32_t chain;
+  const std::uint32_t first = 0;  ///< the slot that WR 0 of a chain uses
 
   /// Fills in WR `i` of QP `qp`'s chain but for its place in a list.
   /// @param sges  as many as the area has pieces
   void build(ibv_send_wr& wr, ibv_sge* sges, std::uint32_t qp, std::uint32_t i) const {
-    const std::uint64_t slot = (first_ + i) % local_.slots;
-    for (std::size_t k = 0; k < local_.pieces.size(); ++k)
-      sges[k] = {.addr = view_.address + local_.slot(qp, slot) + local_.pieces[k].offset,
-                 .length = static_cast<std::uint32_t>(local_.pieces[k].length),
-                 .lkey = view_.lkey(qp)};
+    const std::uint64_t slot = (first + i) % local.slots;
+    for (std::size_t k = 0; k < local.pieces.size(); ++k)
+      sges[k] = {.addr = view.address + local.slot(qp, slot) + local.pieces[k].offset,
+                 .length = static_cast<std::uint32_t>(local.pieces[k].length),
+                 .lkey = view.lkey(qp)};
     wr.sg_list = sges;
-    wr.num_sge = static_cast<int>(local_.pieces.size());
-    wr.opcode = wr_opcode(case_.opcode);
-    if (inlined_) wr.send_flags |= IBV_SEND_INLINE;
-    if (case_.atomic())
+    wr.num_sge = static_cast<int>(local.pieces.size());
+    wr.opcode = wr_opcode(test_case.opcode);
+    if (inlined) wr.send_flags |= IBV_SEND_INLINE;
+    if (test_case.atomic())
       aim_atomic(wr, qp, i);
-    else if (case_.one_sided())
+    else if (test_case.one_sided())
       aim(wr, qp, slot);
-    else if (case_.transport == Transport::ud)
+    else if (test_case.transport == Transport::ud)
       address(wr, qp, i);
   }
 
- private:
   void aim(ibv_send_wr& wr, std::uint32_t qp, std::uint64_t slot) const {
-    wr.wr.rdma.remote_addr = endpoint_.remote_address + remote_.payload(qp, slot % remote_.slots);
-    wr.wr.rdma.rkey = key_of(endpoint_.remote_keys, qp);
+    wr.wr.rdma.remote_addr = endpoint.remote_address + remote.payload(qp, slot % remote.slots);
+    wr.wr.rdma.rkey = key_of(endpoint.remote_keys, qp);
   }
   /// Swaps along the chain: each finds what the one before it left, so that all of them swap.
   void aim_atomic(ibv_send_wr& wr, std::uint32_t qp, std::uint32_t i) const {
-    wr.wr.atomic.remote_addr = endpoint_.remote_address + remote_.payload(qp, 0);
-    wr.wr.atomic.rkey = key_of(endpoint_.remote_keys, qp);
-    wr.wr.atomic.compare_add = case_.opcode == Opcode::fetch_add ? 1 : i;
-    wr.wr.atomic.swap = (i + 1) % chain_;
+    wr.wr.atomic.remote_addr = endpoint.remote_address + remote.payload(qp, 0);
+    wr.wr.atomic.rkey = key_of(endpoint.remote_keys, qp);
+    wr.wr.atomic.compare_add = test_case.opcode == Opcode::fetch_add ? 1 : i;
+    wr.wr.atomic.swap = (i + 1) % chain;
   }
   /// Each QP its counterpart; one QP all of its peers in turn; many the one there is.
   void address(ibv_send_wr& wr, std::uint32_t qp, std::uint32_t i) const {
-    const std::size_t peers = endpoint_.remote_qpns.size();
-    const std::size_t peer = (endpoint_.qps.size() == 1 ? i : qp) % peers;
-    wr.wr.ud.ah = endpoint_.ahs[peer % endpoint_.ahs.size()];
-    wr.wr.ud.remote_qpn = endpoint_.remote_qpns[peer];
-    wr.wr.ud.remote_qkey = endpoint_.remote_qkey;
+    const std::size_t peers = endpoint.remote_qpns.size();
+    const std::size_t peer = (endpoint.qps.size() == 1 ? i : qp) % peers;
+    wr.wr.ud.ah = endpoint.ahs[peer % endpoint.ahs.size()];
+    wr.wr.ud.remote_qpn = endpoint.remote_qpns[peer];
+    wr.wr.ud.remote_qkey = endpoint.remote_qkey;
   }
-
-  const TestCase& case_;
-  const Area remote_;
-  const Area& local_;
-  const AreaView& view_;
-  const EndpointView& endpoint_;
-  const bool inlined_;
-  const std::uint32_t chain_;
-  const std::uint32_t first_;  ///< slot of WR 0
 };
 
 }  // namespace

@@ -61,11 +61,16 @@ struct KernelClock {
 struct ClockChoice {
   enum class Kind { counter, kernel };
   Kind kind = Kind::kernel;
-  CounterClock counter;  ///< valid for Kind::counter
+  CounterClock counter;  ///< of Kind::kernel its scale alone is valid: a tick is 1 ns
   double ticks_per_ns = 1.0;
   double error_ppm = 0.0;  ///< disagreement of the two calibration intervals [1e-6]
   double read_ns = 0.0;    ///< cost of one reading, median [ns]
   std::string reason;      ///< why this clock: for the result file and for people
+
+  /// For set-up: a measured loop is made for one of the clocks.
+  std::uint64_t now() const noexcept {
+    return kind == Kind::counter ? counter.now() : KernelClock{}.now();
+  }
 };
 
 /// Calibrates the CPU's counter against CLOCK_MONOTONIC_RAW over two intervals, and takes it when

@@ -103,6 +103,20 @@ std::uint64_t percentile(const HistogramData& data, double percent) {
   return data.max_ns;
 }
 
+std::uint64_t value_at_rank(std::span<const std::uint32_t> counts, unsigned shift,
+                            std::uint64_t rank, std::uint64_t min_ns,
+                            std::uint64_t max_ns) noexcept {
+  std::uint64_t seen = 0;
+  for (std::uint32_t i = 0; i < counts.size(); ++i) {
+    seen += counts[i];
+    if (seen < rank) continue;
+    const std::uint64_t lowest = histogram_lowest(i << shift);
+    const std::uint64_t width = histogram_lowest((i + 1) << shift) - lowest;
+    return std::clamp(lowest + width / 2, min_ns, max_ns);
+  }
+  return max_ns;
+}
+
 std::optional<std::uint64_t> reported_percentile(const HistogramData& data, double percent) {
   if (!enough_beyond(data, percent)) return std::nullopt;
   return percentile(data, percent);

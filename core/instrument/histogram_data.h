@@ -7,6 +7,7 @@
 #include <initializer_list>
 #include <iterator>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -99,6 +100,12 @@ void merge(HistogramData& into, const HistogramData& other);
 /// @param percent  in (0, 100]
 /// @return         0 for an empty histogram
 std::uint64_t percentile(const HistogramData& data, double percent);
+
+/// Value [ns] of the sample at a rank, from 1, where each count is of 2^shift neighbouring buckets:
+/// their midpoint, held within [min_ns, max_ns].
+std::uint64_t value_at_rank(std::span<const std::uint32_t> counts, unsigned shift,
+                            std::uint64_t rank, std::uint64_t min_ns,
+                            std::uint64_t max_ns) noexcept;
 
 /// The percentile, but only where enough samples support it: at least ten beyond the percentile
 /// (p50 20, p90 100, p99 1000, p99.9 10^4, p99.99 10^5 samples in all).

@@ -5,6 +5,8 @@
 #include <limits>
 #include <numeric>
 
+#include "core/instrument/histogram_data.h"
+
 namespace rdmameter {
 
 void Series::note(std::uint64_t messages, Clock::time_point now) {
@@ -212,25 +214,14 @@ void LatencySeries::add(LatencySeries& other) {
   count_ = std::max(count_, other.count_);
 }
 
-/// The middle of the bucket with the sample of this rank, from 1; within the greatest.
-std::uint64_t LatencySeries::value_of(const Slot& slot, std::uint64_t rank) noexcept {
-  std::uint64_t seen = 0;
-  for (std::size_t i = 0; i < kBuckets; ++i) {
-    seen += slot.n[i];
-    if (seen < rank) continue;
-    const std::uint64_t lowest = histogram_lowest(static_cast<std::uint32_t>(i << kCoarser));
-    const std::uint64_t end = histogram_lowest(static_cast<std::uint32_t>((i + 1) << kCoarser));
-    return std::min(lowest + (end - lowest) / 2, slot.max_ns);
-  }
-  return slot.max_ns;
-}
-
 IntervalLatency LatencySeries::latency_of(const Slot& slot) noexcept {
   IntervalLatency latency{.count = slot.count, .lost = slot.lost, .p50 = {}, .p99 = {}, .max = {}};
   if (slot.count == 0) return latency;
   latency.max = slot.max_ns;
-  if (slot.count >= kFewestForP50) latency.p50 = value_of(slot, (slot.count + 1) / 2);
-  if (slot.count >= kFewestForP99) latency.p99 = value_of(slot, slot.count - slot.count / 100);
+  if (slot.count >= kFewestForP50)
+    latency.p50 = value_at_rank(slot.n, kCoarser, (slot.count + 1) / 2, 0, slot.max_ns);
+  if (slot.count >= kFewestForP99)
+    latency.p99 = value_at_rank(slot.n, kCoarser, slot.count - slot.count / 100, 0, slot.max_ns);
   return latency;
 }
 

@@ -113,7 +113,6 @@ class LatencySeries final : public IntervalLatencies {
   void settle();
   void halve();
   static void take_over(Slot& into, const Slot& from) noexcept;
-  static std::uint64_t value_of(const Slot& slot, std::uint64_t rank) noexcept;
   static IntervalLatency latency_of(const Slot& slot) noexcept;
 
   const bool lossy_;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/log/server_log.h"
 
+#include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <poll.h>
 #include <signal.h>
@@ -33,10 +34,7 @@ std::string time_text(ServerLog::Clock::time_point when) {
   using std::chrono::milliseconds;
   const auto ms = std::chrono::duration_cast<milliseconds>(when.time_since_epoch()).count();
   const std::time_t seconds = ms / 1000;
-  std::tm utc{};
-  gmtime_r(&seconds, &utc);
-  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:03}Z", utc.tm_year + 1900,
-                     utc.tm_mon + 1, utc.tm_mday, utc.tm_hour, utc.tm_min, utc.tm_sec, ms % 1000);
+  return fmt::format("{:%Y-%m-%dT%H:%M:%S}.{:03}Z", fmt::gmtime(seconds), ms % 1000);
 }
 
 /// No signal of the process ends up in the thread that may be waiting in a write; and SIGXFSZ,
@@ -60,11 +58,73 @@ class WithoutSignals {
 struct ServerLog::State {
   State(int fd, std::function<Clock::time_point()> now) : fd(fd), now(std::move(now)) {}
 
-  void add(std::string_view text, bool timed = true);
-  void add_notes(std::vector<std::string> notes);
-  void write_all_lines();
-  std::string lost_line() const;
-  int put(std::string_view text);
+  /// With the lock held.
+  void add(std::string_view text, bool timed = true) {
+    if (lines.size() >= kMaxLines) {
+      ++lost;
+      return;
+    }
+    lines.push_back((timed ? time_text(now()) + " " : "") + escaped_line(text, kMaxLineBytes) +
+                    "\n");
+    changed.notify_all();
+  }
+
+  /// With the lock held.
+  void add_notes(std::vector<std::string> notes) {
+    for (const std::string& note : notes) add(note);
+  }
+
+  std::string lost_line() const {
+    return fmt::format("{} {} line{} lost: {}\n", time_text(now()), lost, lost == 1 ? "" : "s",
+                       error == 0 ? "the log was not read" : std::strerror(error));
+  }
+
+  /// Writes the text whole, for as long as that takes.
+  /// @return 0 or an errno value
+  int put(std::string_view text) {
+    std::string line = torn ? "\n" : "";
+    line += text;
+    std::string_view left = line;
+    while (!left.empty() && !abandoned) {
+      const ssize_t written = write(fd, left.data(), left.size());
+      if (written > 0) {
+        left.remove_prefix(static_cast<std::size_t>(written));
+        torn = !left.empty();
+      } else if (written < 0 && errno == EAGAIN) {  // another process made it non-blocking
+        pollfd stream{.fd = fd, .events = POLLOUT, .revents = 0};
+        poll(&stream, 1, kPollMs);
+      } else if (written == 0 || errno != EINTR) {
+        return written == 0 ? ENOSPC : errno;
+      }
+    }
+    return 0;
+  }
+
+  void write_all_lines() {
+    std::unique_lock lock{mutex};
+    const auto something = [this] { return !lines.empty() || ending; };
+    while (!abandoned) {
+      if (const auto due = limit.due())
+        changed.wait_until(lock, *due, something);
+      else
+        changed.wait(lock, [&] { return something() || limit.due().has_value(); });
+      add_notes(ending ? limit.last_notes() : limit.notes(LogLimit::Clock::now()));
+      if (lines.empty()) {
+        if (ending) break;
+        continue;
+      }
+      const std::uint64_t told = lost;
+      const std::string line = (lost > 0 ? lost_line() : "") + lines.front();
+      lines.pop_front();
+      lock.unlock();
+      const int failure = put(line);
+      lock.lock();
+      lost = failure == 0 ? lost - told : lost + 1;
+      error = failure;
+    }
+    ended = true;
+    changed.notify_all();
+  }
 
   const int fd;
   const std::function<Clock::time_point()> now;
@@ -79,73 +139,6 @@ struct ServerLog::State {
   int error = 0;  ///< why the last line was lost [errno; 0: the queue was full]
   bool ending = false, ended = false;
 };
-
-/// With the lock held.
-void ServerLog::State::add(std::string_view text, bool timed) {
-  if (lines.size() >= kMaxLines) {
-    ++lost;
-    return;
-  }
-  lines.push_back((timed ? time_text(now()) + " " : "") + escaped_line(text, kMaxLineBytes) + "\n");
-  changed.notify_all();
-}
-
-/// With the lock held.
-void ServerLog::State::add_notes(std::vector<std::string> notes) {
-  for (const std::string& note : notes) add(note);
-}
-
-std::string ServerLog::State::lost_line() const {
-  return fmt::format("{} {} line{} lost: {}\n", time_text(now()), lost, lost == 1 ? "" : "s",
-                     error == 0 ? "the log was not read" : std::strerror(error));
-}
-
-/// Writes the text whole, for as long as that takes.
-/// @return 0 or an errno value
-int ServerLog::State::put(std::string_view text) {
-  std::string line = torn ? "\n" : "";
-  line += text;
-  std::string_view left = line;
-  while (!left.empty() && !abandoned) {
-    const ssize_t written = write(fd, left.data(), left.size());
-    if (written > 0) {
-      left.remove_prefix(static_cast<std::size_t>(written));
-      torn = !left.empty();
-    } else if (written < 0 && errno == EAGAIN) {  // another process made it non-blocking
-      pollfd stream{.fd = fd, .events = POLLOUT, .revents = 0};
-      poll(&stream, 1, kPollMs);
-    } else if (written == 0 || errno != EINTR) {
-      return written == 0 ? ENOSPC : errno;
-    }
-  }
-  return 0;
-}
-
-void ServerLog::State::write_all_lines() {
-  std::unique_lock lock{mutex};
-  const auto something = [this] { return !lines.empty() || ending; };
-  while (!abandoned) {
-    if (const auto due = limit.due())
-      changed.wait_until(lock, *due, something);
-    else
-      changed.wait(lock, [&] { return something() || limit.due().has_value(); });
-    add_notes(ending ? limit.last_notes() : limit.notes(LogLimit::Clock::now()));
-    if (lines.empty()) {
-      if (ending) break;
-      continue;
-    }
-    const std::uint64_t told = lost;
-    const std::string line = (lost > 0 ? lost_line() : "") + lines.front();
-    lines.pop_front();
-    lock.unlock();
-    const int failure = put(line);
-    lock.lock();
-    lost = failure == 0 ? lost - told : lost + 1;
-    error = failure;
-  }
-  ended = true;
-  changed.notify_all();
-}
 
 ServerLog::ServerLog(int fd, std::function<Clock::time_point()> now)
     : state_(std::make_shared<State>(fd, std::move(now))) {

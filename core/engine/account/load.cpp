@@ -26,19 +26,6 @@ std::uint64_t gap_count(const TestCase& test_case) {
   return bursts * burst;
 }
 
-/// Exponentially distributed, with a mean of 1: a Poisson process has such gaps.
-class Exponential {
- public:
-  explicit Exponential(std::uint64_t seed) : random_(seed) {}
-  double operator()() {
-    constexpr double kUnit = 0x1p-53;
-    return -std::log1p(-static_cast<double>(random_() >> 11) * kUnit);
-  }
-
- private:
-  std::mt19937_64 random_;  // the same numbers everywhere, as std::exponential_distribution is not
-};
-
 double per_ns(std::uint64_t requests, std::uint64_t window_ns) {
   return window_ns == 0 ? 0 : static_cast<double>(requests) / static_cast<double>(window_ns);
 }
@@ -86,7 +73,12 @@ std::vector<std::uint64_t> draw_gaps_ns(const TestCase& test_case, std::uint64_t
   const double mean_ns = threads * 1e9 / messages_per_s(test_case);
   const std::uint64_t burst = burst_of(test_case);
   const double period_ns = mean_ns * static_cast<double>(burst);
-  Exponential draw{seed};
+  // The same numbers everywhere, as those of std::exponential_distribution are not.
+  std::mt19937_64 random_bits{seed};
+  // Exponentially distributed, with a mean of 1: a Poisson process has such gaps.
+  const auto draw = [&] {
+    return -std::log1p(-static_cast<double>(random_bits() >> 11) * 0x1p-53);
+  };
   std::vector<std::uint64_t> gaps(gap_count(test_case));
   const bool random = test_case.arrivals == ArrivalPattern::poisson;
   double due_ns = random ? 0 : ((thread + 1) / threads - 1) * period_ns;

@@ -35,15 +35,8 @@ std::optional<double> quantile(const QpSamples& samples, double share) {
   const auto count = static_cast<double>(samples.count);
   if (samples.shift != kQpSamplesShift || (1 - share) * count < kBeyond) return std::nullopt;
   const auto rank = static_cast<std::uint64_t>(std::ceil(share * count - share * count * 1e-14));
-  std::uint64_t seen = 0;
-  for (std::uint32_t i = 0; i < kQpSamplesBuckets; ++i) {
-    seen += samples.buckets[i];
-    if (seen < rank) continue;
-    const std::uint64_t lowest = histogram_lowest(i << kQpSamplesShift);
-    const std::uint64_t width = histogram_lowest((i + 1) << kQpSamplesShift) - lowest;
-    return static_cast<double>(std::clamp(lowest + width / 2, samples.min_ns, samples.max_ns));
-  }
-  return static_cast<double>(samples.max_ns);
+  return static_cast<double>(value_at_rank({samples.buckets, kQpSamplesBuckets}, kQpSamplesShift,
+                                           rank, samples.min_ns, samples.max_ns));
 }
 
 double at_share(const std::vector<double>& sorted, double share) {

@@ -53,9 +53,7 @@ PollGaps gaps_data(std::uint64_t limit_ns, const std::vector<Gap>& gaps) {
 std::string utc_text(std::int64_t ns) {
   constexpr std::int64_t kSecond = 1'000'000'000;
   const auto seconds = static_cast<std::time_t>(ns / kSecond);
-  std::tm time{};
-  gmtime_r(&seconds, &time);
-  return fmt::format("{:%Y-%m-%dT%H:%M:%S}.{:09}Z", time, ns % kSecond);
+  return fmt::format("{:%Y-%m-%dT%H:%M:%S}.{:09}Z", fmt::gmtime(seconds), ns % kSecond);
 }
 
 /// Samples of one cause.

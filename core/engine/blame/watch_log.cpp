@@ -20,18 +20,6 @@ std::uint64_t time_of(clockid_t id) {
          static_cast<std::uint64_t>(time.tv_nsec);
 }
 
-bool by_counter(const ClockChoice& clock) {
-  return clock.kind == ClockChoice::Kind::counter;
-}
-
-std::uint64_t watch_ns(const ClockChoice& clock, std::uint64_t ticks) {
-  return by_counter(clock) ? clock.counter.to_ns(ticks) : ticks;
-}
-
-std::uint64_t watch_ticks(const ClockChoice& clock, std::uint64_t ns) {
-  return by_counter(clock) ? clock.counter.to_ticks(ns) : ns;
-}
-
 std::size_t most_samples(Role role) {
   return role == Role::initiator ? kMaxLongSamples : 0;
 }
@@ -52,30 +40,29 @@ WatchLog::WatchLog(const TestCase& test_case, Role role)
 void WatchLog::begin(const ClockChoice& clock) {
   const std::uint64_t gap_ns =
       late_ns_ == kAuto ? kLeastGap_ns : std::max(kLeastGap_ns, late_ns_ / kGapsPerLimit);
-  watch_.gaps.limit = watch_ticks(clock, gap_ns);
+  watch_.gaps.limit = clock.counter.to_ticks(gap_ns);
   watch_.set_least();
-  watch_.sample_limit = late_ns_ == kAuto ? 0 : watch_ticks(clock, late_ns_);
-  began_ticks_ = by_counter(clock) ? clock.counter.now() : KernelClock{}.now();
+  watch_.sample_limit = late_ns_ == kAuto ? 0 : clock.counter.to_ticks(late_ns_);
+  began_ticks_ = clock.now();
   began_ns_ = time_of(CLOCK_MONOTONIC);
   began_utc_ns_ = static_cast<std::int64_t>(time_of(CLOCK_REALTIME));
 }
 
 WatchData WatchLog::data(const ClockChoice& clock) const {
-  WatchData data{.gap_limit_ns = watch_ns(clock, watch_.gaps.limit),
-                 .sample_limit_ns = watch_ns(clock, watch_.samples.limit)};
+  WatchData data{.gap_limit_ns = clock.counter.to_ns(watch_.gaps.limit)};
   for (std::size_t i = 0; i < watch_.gaps.count; ++i) {
     const PollGap& gap = gaps_[i];
-    const std::uint64_t since_ns = watch_ns(clock, gap.begun - began_ticks_);
+    const std::uint64_t since_ns = clock.counter.to_ns(gap.begun - began_ticks_);
     data.gaps.push_back({.message = gap.message,
-                         .length_ns = watch_ns(clock, gap.length),
+                         .length_ns = clock.counter.to_ns(gap.length),
                          .found = gap.found,
                          .first = gap.first,
                          .begun_ns = began_ns_ + since_ns,
                          .begun_utc_ns = began_utc_ns_ + static_cast<std::int64_t>(since_ns)});
   }
   for (std::size_t i = 0; i < watch_.samples.count; ++i)
-    data.samples.push_back({samples_[i].message, watch_ns(clock, samples_[i].length),
-                            began_ns_ + watch_ns(clock, samples_[i].begun - began_ticks_)});
+    data.samples.push_back({samples_[i].message, clock.counter.to_ns(samples_[i].length),
+                            began_ns_ + clock.counter.to_ns(samples_[i].begun - began_ticks_)});
   return data;
 }
 

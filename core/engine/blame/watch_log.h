@@ -31,8 +31,7 @@ struct WatchData {
   };
   std::uint64_t gap_limit_ns = 0;  ///< all gaps as long as that are there
   std::vector<Gap> gaps;           ///< in no order
-  std::uint64_t sample_limit_ns = 0;
-  std::vector<Sample> samples;  ///< of the initiator alone; behind the warm-up
+  std::vector<Sample> samples;     ///< of the initiator alone; behind the warm-up
 };
 
 class WatchLog {

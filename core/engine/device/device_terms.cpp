@@ -49,15 +49,15 @@ void require_iwarp_path(const OpenDevice& device, const TestCase& test_case) {
   for (const std::string_view option : kOfOtherPaths) {
     const Axis& axis = *find_axis(option);
     if (const std::string asked = axis_text(test_case, axis); asked != axis.latency_default)
-      throw Unsupported(fmt::format(
+      throw Unsupported(
           "--{} {}: {} is an iWARP device, where TCP and the driver choose that: leave it out",
-          option, asked, where));
+          option, asked, where);
   }
   if (test_case.path.traffic_class != 0 && !device.limits.takes_tos)
-    throw Unsupported(fmt::format(
+    throw Unsupported(
         "--tclass {}: {} is an iWARP device whose driver is not known to heed it (irdma "
         "and cxgb4 are): use --tclass 0",
-        test_case.path.traffic_class, where));
+        test_case.path.traffic_class, where);
 }
 
 /// Closing, terminated or in error, which drivers of iWARP tell as SQD, SQE and ERR. Anything else
@@ -82,8 +82,8 @@ int memory_access(const TestCase& test_case, int remote_access) {
 void require_iwarp_has(const OpenDevice& device, const TestCase& test_case) {
   if (!is_iwarp(*device.context)) return;
   const auto lacks = [&device](std::string_view what, std::string_view remedy) {
-    throw Unsupported(fmt::format("{} is an iWARP device, which has no {}: {}", device.port.where(),
-                                  what, remedy));
+    throw Unsupported("{} is an iWARP device, which has no {}: {}", device.port.where(), what,
+                      remedy);
   };
   if (test_case.multicast()) lacks("multicast", "use a test over --transport rc");
   if (test_case.transport != Transport::rc)
@@ -92,8 +92,8 @@ void require_iwarp_has(const OpenDevice& device, const TestCase& test_case) {
     lacks("atomic operations", "use a test of sends, writes or reads");
   if (!test_case.by_cm())
     throw Unsupported(
-        fmt::format("{} is an iWARP device, whose QPs rdma_cm alone can connect: use --connect cm",
-                    device.port.where()));
+        "{} is an iWARP device, whose QPs rdma_cm alone can connect: use --connect cm",
+        device.port.where());
   if (!test_case.control()) require_iwarp_path(device, test_case);
 }
 
@@ -103,24 +103,22 @@ void require_posts(const OpenDevice& device, const TestCase& test_case,
   if (!is_iwarp(*device.context) || !test_case.immediate() ||
       (reason != EINVAL && !is_unsupported(reason)) || std::ranges::any_of(qps, has_failed))
     return;
-  throw Unsupported(
-      fmt::format("{} is an iWARP device, which has no immediate data: use the same test without",
-                  device.port.where()));
+  throw Unsupported("{} is an iWARP device, which has no immediate data: use the same test without",
+                    device.port.where());
 }
 
 void require_transport(const OpenDevice& device, const TestCase& test_case) {
   if (lacks_transport(*device.context, test_case.transport))
-    throw Unsupported(fmt::format("{} has no QPs of {}: use another --transport",
-                                  device.port.where(), transport_text(test_case)));
+    throw Unsupported("{} has no QPs of {}: use another --transport", device.port.where(),
+                      transport_text(test_case));
 }
 
 void require_connectable(const OpenDevice& device) {
   if (is_iwarp(*device.context))
     throw Unsupported(
-        fmt::format("{} is an iWARP device, whose QPs rdma_cm alone can connect, and this test "
-                    "connects them without: choose another device, or RoCE where the "
-                    "adapter has both",
-                    device.port.where()));
+        "{} is an iWARP device, whose QPs rdma_cm alone can connect, and this test connects them "
+        "without: choose another device, or RoCE where the adapter has both",
+        device.port.where());
 }
 
 void require_reached_apart(std::span<OpenDevice* const> devices, const TestCase& test_case) {
@@ -130,10 +128,10 @@ void require_reached_apart(std::span<OpenDevice* const> devices, const TestCase&
       const OpenDevice &one = *devices[i], &other = *devices[j];
       if (!answers_for_each_other(one.gid, other.gid)) continue;
       throw Unsupported(
-          fmt::format("{} ({}) and {} ({}) are in one subnet: their machine may answer for the "
-                      "address of one by the other, and rdma_cm connects the wrong port: {}{}",
-                      one.port.where(), one.gid.netdev, other.port.where(), other.gid.netdev,
-                      kOneSubnetRemedy, is_iwarp(*one.context) ? "" : "; or --connect tcp"));
+          "{} ({}) and {} ({}) are in one subnet: their machine may answer for the "
+          "address of one by the other, and rdma_cm connects the wrong port: {}{}",
+          one.port.where(), one.gid.netdev, other.port.where(), other.gid.netdev, kOneSubnetRemedy,
+          is_iwarp(*one.context) ? "" : "; or --connect tcp");
     }
 }
 
@@ -145,9 +143,9 @@ void require_paging(const DeviceLimits& limits, const TestCase& test_case, std::
   const std::uint32_t lacks = uses & ~paging_of(limits.odp, test_case.transport);
   for (const auto& [use, name] : kPagedUses)
     if ((lacks & use) != 0)
-      throw Unsupported(fmt::format("{} has no on-demand paging for {} over {}: use --odp off{}",
-                                    where, name, transport_text(test_case),
-                                    test_case.reliable() ? "" : ", or --transport rc"));
+      throw Unsupported("{} has no on-demand paging for {} over {}: use --odp off{}", where, name,
+                        transport_text(test_case),
+                        test_case.reliable() ? "" : ", or --transport rc");
 }
 
 }  // namespace rdmameter

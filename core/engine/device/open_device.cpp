@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/device/open_device.h"
 
-#include <fmt/format.h>
-
 #include <cerrno>
 #include <utility>
 
@@ -78,8 +76,8 @@ void complete(const EndpointDevice& info, const CheckedJson& json) {
 void require_queues_of(const EndpointQueues& queues, std::uint64_t qps) {
   const auto hold = [qps](std::string_view key, std::size_t size, bool fits) {
     if (!fits)
-      throw MeasurementError(fmt::format(
-          "the peer's message: {} has {} elements, and the case has {} QPs", key, size, qps));
+      throw MeasurementError("the peer's message: {} has {} elements, and the case has {} QPs", key,
+                             size, qps);
   };
   hold("qpns", queues.qpns.size(), queues.qpns.size() == qps);
   hold("psns", queues.psns.size(), queues.psns.size() == qps);
@@ -106,8 +104,8 @@ ProtectionDomain::ProtectionDomain(ibv_context& context, std::uint64_t thread_do
   td_.reset();
   if (thread_domain == kAuto) return;
   if (is_unsupported(error))
-    throw Unsupported(fmt::format(
-        "{} has no thread domains: use --thread-domain auto, or --thread-domain off", where));
+    throw Unsupported("{} has no thread domains: use --thread-domain auto, or --thread-domain off",
+                      where);
   check_errno_value(error, verb, where);
 }
 

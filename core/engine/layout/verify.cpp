@@ -12,6 +12,7 @@ namespace rdmameter {
 namespace {
 
 constexpr std::byte kPoison{0xa5};
+constexpr std::uint64_t kPoisonWord = 0xa5a5'a5a5'a5a5'a5a5;
 
 /// SplitMix64 (Steele, Lea, Flood 2014, and Vigna's reference): a different word for every counter.
 std::uint64_t splitmix64(std::uint64_t counter) {
@@ -88,17 +89,10 @@ void check_guard(Verdict& verdict, std::span<const std::byte> slot_bytes, std::u
   }
 }
 
-/// One message's bytes. Not zeroed: that would touch gigabytes at one go.
-class Message {
- public:
-  explicit Message(std::size_t size_bytes)
-      : bytes_(std::make_unique_for_overwrite<std::byte[]>(size_bytes)), size_bytes_(size_bytes) {}
-  std::span<std::byte> bytes() const { return {bytes_.get(), size_bytes_}; }
-
- private:
-  std::unique_ptr<std::byte[]> bytes_;
-  std::size_t size_bytes_;
-};
+/// Room for one message. Not zeroed: that would touch gigabytes at one go.
+auto room_for(const Area& area) {
+  return std::make_unique_for_overwrite<std::byte[]>(area.payload_bytes);
+}
 
 /// The part of a piece that is compared, and where in the payload it begins.
 struct Compared {
@@ -134,12 +128,6 @@ std::uint64_t word_at(std::span<const std::byte> bytes, std::uint64_t offset) {
   return word;
 }
 
-std::uint64_t poison_word() {
-  std::uint64_t word;
-  std::memset(&word, static_cast<int>(kPoison), sizeof word);
-  return word;
-}
-
 /// Says that a word is not what it should be.
 void blame(Verdict& verdict, std::string_view what, std::uint64_t qp, std::uint64_t slot) {
   verdict.wrong_bytes += sizeof(std::uint64_t);
@@ -169,11 +157,12 @@ PayloadPattern pattern_of(const TestCase& test_case, std::uint64_t case_seed, Ro
 void fill_source(std::span<std::byte> bytes, const Area& area, const PayloadPattern& pattern,
                  const CancelCheck& cancel_check) {
   Looks looks{cancel_check};
-  const Message message{area.payload_bytes};
+  const auto room = room_for(area);
+  const std::span message{room.get(), area.payload_bytes};
   for (std::uint64_t qp = 0; qp < area.qps; ++qp) {
     for (std::uint64_t slot = 0; slot < area.slots; ++slot) {
-      if (slot == 0 || pattern.by_slot) make_payload(message.bytes(), pattern, qp, slot, looks);
-      const std::byte* from = message.bytes().data();
+      if (slot == 0 || pattern.by_slot) make_payload(message, pattern, qp, slot, looks);
+      const std::byte* from = message.data();
       for (const Piece& piece : area.pieces) {
         std::byte* const to = &bytes[area.slot(qp, slot) + piece.offset];
         in_parts(piece.length, looks, [&](std::size_t offset, std::size_t length) {
@@ -197,10 +186,11 @@ Verdict check_target(std::span<const std::byte> bytes, const Area& area,
                      const CancelCheck& cancel_check) {
   Looks looks{cancel_check};
   Verdict verdict;
-  const Message message{area.payload_bytes};
+  const auto room = room_for(area);
+  const std::span message{room.get(), area.payload_bytes};
   for (std::uint64_t qp = 0; qp < area.qps; ++qp) {
     for (std::uint64_t slot = 0; slot < area.slots; ++slot) {
-      if (slot == 0 || pattern.by_slot) make_payload(message.bytes(), pattern, qp, slot, looks);
+      if (slot == 0 || pattern.by_slot) make_payload(message, pattern, qp, slot, looks);
       const auto got = bytes.subspan(area.slot(qp, slot), area.stride_bytes);
       const bool compare = slot < min_slots || !untouched(got, area, skip, looks);
       const std::uint64_t faults = verdict.missing_bytes + verdict.wrong_bytes;
@@ -210,8 +200,8 @@ Verdict check_target(std::span<const std::byte> bytes, const Area& area,
         const std::uint64_t length = compare ? part.length : 0;
         in_parts(length, looks, [&](std::size_t offset, std::size_t some) {
           check_piece(verdict, got.subspan(part.in_slot + offset, some),
-                      message.bytes().subspan(part.in_payload + offset, some),
-                      part.in_payload + offset, qp, slot);
+                      message.subspan(part.in_payload + offset, some), part.in_payload + offset, qp,
+                      slot);
         });
         const std::uint64_t head = at == 0 ? area.head_bytes : 0;
         check_guard(verdict, got, guard, std::max(guard, piece.offset - head), qp, slot);
@@ -224,6 +214,8 @@ Verdict check_target(std::span<const std::byte> bytes, const Area& area,
   }
   return verdict;
 }
+
+namespace {
 
 Verdict check_words(std::span<const std::byte> bytes, const Area& area, Opcode opcode,
                     std::uint64_t total, std::uint64_t chain) {
@@ -252,7 +244,7 @@ Verdict check_returned(std::span<const std::byte> bytes, const Area& area, Opcod
     std::set<std::uint64_t> seen;
     for (std::uint64_t slot = 0; slot < area.slots; ++slot) {
       const std::uint64_t word = word_at(bytes, area.payload(qp, slot));
-      if (word == poison_word()) continue;  // not used
+      if (word == kPoisonWord) continue;  // not used
       verdict.checked_bytes += sizeof word;
       if (opcode == Opcode::cmp_swap) {
         // Slot 0 may hold what the closing one found, which is any.
@@ -267,6 +259,14 @@ Verdict check_returned(std::span<const std::byte> bytes, const Area& area, Opcod
   if (opcode == Opcode::fetch_add && result != total)
     blame(verdict, fmt::format("{} additions made, {} seen,", total, result), 0, 0);
   return verdict;
+}
+
+}  // namespace
+
+Verdict check_atomics(std::span<const std::byte> bytes, const Layout& layout, Role role,
+                      Opcode opcode, std::uint64_t total, std::uint64_t chain) {
+  return role == Role::initiator ? check_returned(bytes, layout.target, opcode, total, chain)
+                                 : check_words(bytes, layout.source, opcode, total, chain);
 }
 
 }  // namespace rdmameter

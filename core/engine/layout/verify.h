@@ -64,16 +64,13 @@ Verdict check_target(std::span<const std::byte> bytes, const Area& area,
                      const PayloadPattern& pattern, Skip skip, std::uint64_t min_slots,
                      const CancelCheck& cancel_check = {});
 
-/// Checks the words that atomics worked on: each was 0 at first.
+/// Checks what an end has of atomics. The responder: the words that they worked on, each 0 at
+/// first. The initiator: what they returned; each QP's additions found different values, the
+/// greatest of which tells how many there were, each swap the value that its place in the chain
+/// looks for.
 /// @param total  additions or swaps that were made, over all QPs
 /// @param chain  swaps after which a word is 0 again
-Verdict check_words(std::span<const std::byte> bytes, const Area& area, Opcode opcode,
-                    std::uint64_t total, std::uint64_t chain);
-
-/// Checks what atomics returned: each QP's additions found different values, the greatest of which
-/// tells how many there were; each swap found the value that its place in the chain looks for.
-/// @param total, chain  as above
-Verdict check_returned(std::span<const std::byte> bytes, const Area& area, Opcode opcode,
-                       std::uint64_t total, std::uint64_t chain);
+Verdict check_atomics(std::span<const std::byte> bytes, const Layout& layout, Role role,
+                      Opcode opcode, std::uint64_t total, std::uint64_t chain);
 
 }  // namespace rdmameter

@@ -91,10 +91,6 @@ void wr_flush(NullQp& qp) {
   qp.started = false;
 }
 
-void wr_start(ibv_qp_ex* verbs_qp) {
-  ++null_qp(verbs_qp).posts;
-}
-
 int wr_complete(ibv_qp_ex* verbs_qp) {
   NullQp& qp = null_qp(verbs_qp);
   if (qp.posts == qp.faults.fail_post) {
@@ -120,12 +116,6 @@ template <ibv_wr_opcode kOpcode, class... Value>
 void wr_any(ibv_qp_ex* qp, Value...) {
   wr_begin(qp, kOpcode);
 }
-void wr_send_imm(ibv_qp_ex* qp, __be32 immediate) {
-  wr_begin(qp, IBV_WR_SEND_WITH_IMM).imm_data = immediate;
-}
-void wr_write(ibv_qp_ex* qp, std::uint32_t, std::uint64_t address) {
-  wr_begin(qp, IBV_WR_RDMA_WRITE).wr.rdma.remote_addr = address;
-}
 void wr_write_imm(ibv_qp_ex* qp, std::uint32_t, std::uint64_t address, __be32 immediate) {
   ibv_send_wr& wr = wr_begin(qp, IBV_WR_RDMA_WRITE_WITH_IMM);
   wr.wr.rdma.remote_addr = address;
@@ -143,28 +133,22 @@ void wr_flush(ibv_qp_ex* qp, std::uint32_t, std::uint64_t, std::size_t, std::uin
   null_qp(qp).building.send_flags = qp->wr_flags;
 }
 #endif
-void wr_set_ud_addr(ibv_qp_ex*, ibv_ah*, std::uint32_t, std::uint32_t) {}
-void wr_set_sge(ibv_qp_ex* qp, std::uint32_t, std::uint64_t address, std::uint32_t length) {
-  null_qp(qp).first_sge = {.addr = address, .length = length, .lkey = 0};
-}
-void wr_set_sge_list(ibv_qp_ex* qp, std::size_t count, const ibv_sge* sges) {
-  null_qp(qp).first_sge = sges[count - 1];
-}
 void wr_set_inline_data(ibv_qp_ex* qp, void* data, std::size_t length) {
   null_qp(qp).first_sge = {.addr = reinterpret_cast<std::uint64_t>(data),
                            .length = static_cast<std::uint32_t>(length),
                            .lkey = 0};
 }
-void wr_set_inline_data_list(ibv_qp_ex* qp, std::size_t count, const ibv_data_buf* pieces) {
-  wr_set_inline_data(qp, pieces[count - 1].addr, pieces[count - 1].length);
-}
 
 void extend(ibv_qp_ex& qp) {
-  qp.wr_start = wr_start;
+  qp.wr_start = [](ibv_qp_ex* each) { ++null_qp(each).posts; };
   qp.wr_complete = wr_complete;
   qp.wr_send = wr_any<IBV_WR_SEND>;
-  qp.wr_send_imm = wr_send_imm;
-  qp.wr_rdma_write = wr_write;
+  qp.wr_send_imm = [](ibv_qp_ex* each, __be32 immediate) {
+    wr_begin(each, IBV_WR_SEND_WITH_IMM).imm_data = immediate;
+  };
+  qp.wr_rdma_write = [](ibv_qp_ex* each, std::uint32_t, std::uint64_t address) {
+    wr_begin(each, IBV_WR_RDMA_WRITE).wr.rdma.remote_addr = address;
+  };
   qp.wr_rdma_write_imm = wr_write_imm;
   qp.wr_rdma_read = wr_any<IBV_WR_RDMA_READ>;
   qp.wr_atomic_fetch_add = wr_any<IBV_WR_ATOMIC_FETCH_AND_ADD>;
@@ -173,11 +157,17 @@ void extend(ibv_qp_ex& qp) {
 #ifdef RDMAMETER_IBV_WR_FLUSH
   qp.wr_flush = wr_flush;
 #endif
-  qp.wr_set_ud_addr = wr_set_ud_addr;
-  qp.wr_set_sge = wr_set_sge;
-  qp.wr_set_sge_list = wr_set_sge_list;
+  qp.wr_set_ud_addr = [](ibv_qp_ex*, ibv_ah*, std::uint32_t, std::uint32_t) {};
+  qp.wr_set_sge = [](ibv_qp_ex* each, std::uint32_t, std::uint64_t address, std::uint32_t length) {
+    null_qp(each).first_sge = {.addr = address, .length = length, .lkey = 0};
+  };
+  qp.wr_set_sge_list = [](ibv_qp_ex* each, std::size_t count, const ibv_sge* sges) {
+    null_qp(each).first_sge = sges[count - 1];
+  };
   qp.wr_set_inline_data = wr_set_inline_data;
-  qp.wr_set_inline_data_list = wr_set_inline_data_list;
+  qp.wr_set_inline_data_list = [](ibv_qp_ex* each, std::size_t count, const ibv_data_buf* pieces) {
+    wr_set_inline_data(each, pieces[count - 1].addr, pieces[count - 1].length);
+  };
 }
 
 /// A message for a posted receive, at once.
@@ -239,36 +229,20 @@ int next_poll(ibv_cq_ex* verbs_cq) {
   ++cq.out;
   return show_next(cq);
 }
-void end_poll(ibv_cq_ex* verbs_cq) {
-  ++null_cq(verbs_cq).out;
-}
 const ibv_wc& shown(ibv_cq_ex* verbs_cq) {
   const NullCq& cq = null_cq(verbs_cq);
   return cq.ring[cq.out & (cq.ring.size() - 1)];
-}
-__be32 read_imm_data(ibv_cq_ex* cq) {
-  return shown(cq).imm_data;
-}
-std::uint32_t read_qp_num(ibv_cq_ex* cq) {
-  return shown(cq).qp_num;
-}
-std::uint32_t read_vendor_err(ibv_cq_ex*) {
-  return 0;
-}
-
-/// A clock of one tick for each poll.
-std::uint64_t read_completion_ts(ibv_cq_ex* cq) {
-  return null_cq(cq).polls;
 }
 
 void extend(ibv_cq_ex& cq) {
   cq.start_poll = start_poll;
   cq.next_poll = next_poll;
-  cq.end_poll = end_poll;
-  cq.read_imm_data = read_imm_data;
-  cq.read_qp_num = read_qp_num;
-  cq.read_vendor_err = read_vendor_err;
-  cq.read_completion_ts = read_completion_ts;
+  cq.end_poll = [](ibv_cq_ex* each) { ++null_cq(each).out; };
+  cq.read_imm_data = [](ibv_cq_ex* each) { return shown(each).imm_data; };
+  cq.read_qp_num = [](ibv_cq_ex* each) { return shown(each).qp_num; };
+  cq.read_vendor_err = [](ibv_cq_ex*) { return std::uint32_t{0}; };
+  // A clock of one tick for each poll.
+  cq.read_completion_ts = [](ibv_cq_ex* each) { return std::uint64_t{null_cq(each).polls}; };
 }
 
 }  // namespace

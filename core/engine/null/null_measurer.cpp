@@ -62,9 +62,7 @@ void run_on_null(NullRun& run, const DeviceCase& test_case, const ClockChoice& c
   run.load = work.load();
   if (work.watch() != nullptr) run.watched = work.watch()->data(clock);
   run.per_qp = work.per_qp(run.tally.elapsed_ns);
-  run.peak =
-      work.peak(test_case->size_bytes,
-                clock.kind == ClockChoice::Kind::counter ? clock.counter.scale : TickScale{});
+  run.peak = work.peak(test_case->size_bytes, clock.counter.scale);
 }
 
 /// What the null device cannot do.

@@ -23,14 +23,11 @@ bool holds(std::span<const unsigned> cpus, unsigned cpu) {
   return std::ranges::find(cpus, cpu) != cpus.end();
 }
 
-void require_allowed(const PlacementWish& wish, std::span<const unsigned> cpus,
-                     const HostCpus& host) {
-  for (const unsigned cpu : cpus)
-    if (!holds(host.allowed, cpu))
-      throw UsageError(
-          fmt::format("{} {}: there is no such CPU here, or this process may not use it; it "
-                      "may run on {}",
-                      wish.option, cpu, cpu_list_text(host.allowed)));
+[[noreturn]] void refuse_cpu(std::string_view option, unsigned cpu,
+                             std::span<const unsigned> allowed) {
+  throw UsageError(
+      "{} {}: there is no such CPU here, or this process may not use it; it may run on {}", option,
+      cpu, cpu_list_text(allowed));
 }
 
 /// A number N means N and the CPUs behind it; a list means what it says.
@@ -39,8 +36,8 @@ std::vector<unsigned> chosen_cpus(const PlacementWish& wish) {
   if (parse_count(wish.core))
     while (cpus.size() < wish.loops) cpus.push_back(cpus.back() + 1);
   if (cpus.size() < wish.loops)
-    throw UsageError(fmt::format("{} {}: {} threads measure at this end, and the list has {} CPUs",
-                                 wish.option, wish.core, wish.loops, cpus.size()));
+    throw UsageError("{} {}: {} threads measure at this end, and the list has {} CPUs", wish.option,
+                     wish.core, wish.loops, cpus.size());
   cpus.resize(wish.loops);
   return cpus;
 }
@@ -113,12 +110,13 @@ Placement choose_placement(const PlacementWish& wish, CpuClaims& claims, const H
   if (wish.core.empty() || wish.core == kNearDevice) {
     go_near(placement, wish, claims, host);
     if (!placement.reason.empty() && !wish.core.empty())
-      throw Unsupported(fmt::format("{} {}: {}", wish.option, wish.core, placement.reason));
+      throw Unsupported("{} {}: {}", wish.option, wish.core, placement.reason);
   } else if (wish.core == kNotPinned) {
     placement.reason = fmt::format("{} {}", wish.option, wish.core);
   } else {
     placement.cpus = chosen_cpus(wish);
-    require_allowed(wish, placement.cpus, host);
+    for (const unsigned cpu : placement.cpus)
+      if (!holds(host.allowed, cpu)) refuse_cpu(wish.option, cpu, host.allowed);
     placement.claims = claims.mark(placement.cpus);
   }
   return placement;
@@ -215,10 +213,8 @@ std::optional<CpuClaim> CpuClaims::claim(unsigned cpu) const {
 
 std::vector<CpuClaim> CpuClaims::take(std::span<const unsigned> cpus, std::size_t count) {
   std::vector<unsigned> order(cpus.begin(), cpus.end());
-  const auto taken_before = [this](unsigned cpu) {
-    return std::ranges::find(last_, cpu) != last_.end();
-  };
-  std::stable_partition(order.begin(), order.end(), taken_before);
+  std::stable_partition(order.begin(), order.end(),
+                        [this](unsigned cpu) { return holds(last_, cpu); });
   std::vector<CpuClaim> taken;
   for (const unsigned cpu : order) {
     if (taken.size() == count) break;
@@ -257,10 +253,7 @@ Pinned::Pinned(std::optional<unsigned> cpu, std::string_view option) {
   CPU_ZERO(&wanted);
   if (*cpu < CPU_SETSIZE) CPU_SET(*cpu, &wanted);
   if (*cpu >= CPU_SETSIZE || sched_setaffinity(0, sizeof wanted, &wanted) != 0)
-    throw UsageError(
-        fmt::format("{} {}: there is no such CPU here, or this process may not use it; it "
-                    "may run on {}",
-                    option, *cpu, cpu_list_text(allowed_cpu_numbers())));
+    refuse_cpu(option, *cpu, allowed_cpu_numbers());
   before_ = now;
 }
 

@@ -42,134 +42,123 @@ class Search {
  public:
   explicit Search(const MeasureRate& measure) : measure_(measure) {}
 
-  SweepData run(std::uint64_t slo);
+  SweepData run(std::uint64_t slo) {
+    try {
+      find_saturation();
+      if (!data_.saturation_per_s) return std::move(data_);
+      find_unloaded();
+      if (!data_.unloaded_p99_ns) return std::move(data_);
+      find_slo_rate(slo);
+      fill_curve();
+    } catch (const Ended&) {
+    }
+    return std::move(data_);
+  }
 
  private:
-  SweepPoint measure(std::uint64_t rate_per_s, Effort effort);
-  std::optional<double> rough_saturation();
-  void find_saturation();
-  void find_unloaded();
-  void find_slo_rate(std::uint64_t slo);
-  void fill_curve();
-  bool keeps_slo(const SweepPoint& point) const;
-  bool within_slo(std::uint64_t rate_per_s);
-  bool measured_near(std::uint64_t rate_per_s) const;
+  SweepPoint measure(std::uint64_t rate_per_s, Effort effort) {
+    const std::optional<SweepPoint> point = measure_(rate_per_s, effort);
+    if (!point) throw Ended{};
+    data_.points.push_back(*point);
+    return *point;
+  }
+
+  /// @return  nothing: more than could ever be offered is kept up with
+  std::optional<double> rough_saturation() {
+    std::uint64_t rate = kFirst;
+    SweepPoint point = measure(rate, Effort::rough);
+    while (!point.saturated) {
+      if (rate == kMost) return std::nullopt;
+      rate = std::min(rate * kFactor, kMost);
+      point = measure(rate, Effort::rough);
+      if (point.saturated) return point.reached_per_s;
+    }
+    while (rate > 1) {
+      rate = std::max<std::uint64_t>(rate / kFactor, 1);
+      const SweepPoint lower = measure(rate, Effort::rough);
+      if (!lower.saturated) break;
+      point = lower;
+    }
+    return point.reached_per_s;
+  }
+
+  void find_saturation() {
+    std::optional<double> reached = rough_saturation();
+    double factor = kBeyond;  // a machine that paused in the rough ones would be far below
+    for (int i = 0; reached && i < kMostBeyond; ++i) {
+      const std::uint64_t beyond = whole(*reached * factor);
+      std::vector<double> saturated;
+      for (int time = 0; time < kTimes; ++time)
+        if (const SweepPoint point = measure(beyond, Effort::full); point.saturated)
+          saturated.push_back(point.reached_per_s);
+      if (2 * saturated.size() > kTimes) {
+        data_.saturation_per_s = median(saturated);
+        return;
+      }
+      reached = static_cast<double>(beyond);  // which was kept up with
+      factor = std::min(factor * factor, static_cast<double>(kFactor));
+    }
+  }
+
+  void find_unloaded() {
+    std::vector<double> p99_ns;
+    for (int time = 0; time < kTimes; ++time)
+      if (const auto p99 = measure(whole(*data_.saturation_per_s * kUnloaded), Effort::full).p99_ns)
+        p99_ns.push_back(*p99);
+    if (!p99_ns.empty()) data_.unloaded_p99_ns = median(p99_ns);
+  }
+
+  bool keeps_slo(const SweepPoint& point) const {
+    return !point.saturated && point.p99_ns && *point.p99_ns <= *data_.slo_ns;
+  }
+
+  bool within_slo(std::uint64_t rate_per_s) {
+    int within = 0, beyond = 0;
+    while (within <= kTimes / 2 && beyond <= kTimes / 2)
+      ++(keeps_slo(measure(rate_per_s, Effort::full)) ? within : beyond);
+    return within > beyond;
+  }
+
+  void find_slo_rate(std::uint64_t slo) {
+    const auto times = static_cast<double>(slo & ~kTimesUnloaded);
+    data_.slo_ns = (slo & kTimesUnloaded) != 0 ? times * *data_.unloaded_p99_ns : times;
+    std::uint64_t low = whole(*data_.saturation_per_s * kUnloaded),
+                  high = whole(*data_.saturation_per_s);
+    if (*data_.unloaded_p99_ns > *data_.slo_ns) {
+      data_.slo_rate_per_s = 0;
+      data_.slo_missed_per_s = static_cast<double>(low);
+      return;
+    }
+    while (high - low > std::max(1.0, kWidth * static_cast<double>(high))) {
+      const std::uint64_t middle = low + (high - low) / 2;
+      (within_slo(middle) ? low : high) = middle;
+    }
+    data_.slo_rate_per_s = static_cast<double>(low);
+    data_.slo_missed_per_s = static_cast<double>(high);
+  }
+
+  bool measured_near(std::uint64_t rate_per_s) const {
+    const auto rate = static_cast<double>(rate_per_s);
+    return std::ranges::any_of(data_.points, [rate](const SweepPoint& point) {
+      return point.p99_ns &&
+             std::abs(static_cast<double>(point.rate_per_s) / rate - 1) < 2 * kWidth;
+    });
+  }
+
+  void fill_curve() {
+    for (const double share : kCurve) {
+      const std::uint64_t rate = whole(*data_.saturation_per_s * share);
+      if (measured_near(rate)) continue;
+      if (static_cast<double>(rate) > *data_.slo_rate_per_s)
+        measure(rate, Effort::full);
+      else if (!within_slo(rate))
+        data_.slo_missed_below = true;
+    }
+  }
 
   const MeasureRate& measure_;
   SweepData data_;
 };
-
-SweepPoint Search::measure(std::uint64_t rate_per_s, Effort effort) {
-  const std::optional<SweepPoint> point = measure_(rate_per_s, effort);
-  if (!point) throw Ended{};
-  data_.points.push_back(*point);
-  return *point;
-}
-
-/// @return  nothing: more than could ever be offered is kept up with
-std::optional<double> Search::rough_saturation() {
-  std::uint64_t rate = kFirst;
-  SweepPoint point = measure(rate, Effort::rough);
-  while (!point.saturated) {
-    if (rate == kMost) return std::nullopt;
-    rate = std::min(rate * kFactor, kMost);
-    point = measure(rate, Effort::rough);
-    if (point.saturated) return point.reached_per_s;
-  }
-  while (rate > 1) {
-    rate = std::max<std::uint64_t>(rate / kFactor, 1);
-    const SweepPoint lower = measure(rate, Effort::rough);
-    if (!lower.saturated) break;
-    point = lower;
-  }
-  return point.reached_per_s;
-}
-
-void Search::find_saturation() {
-  std::optional<double> reached = rough_saturation();
-  double factor = kBeyond;  // a machine that paused in the rough ones would be far below
-  for (int i = 0; reached && i < kMostBeyond; ++i) {
-    const std::uint64_t beyond = whole(*reached * factor);
-    std::vector<double> saturated;
-    for (int time = 0; time < kTimes; ++time)
-      if (const SweepPoint point = measure(beyond, Effort::full); point.saturated)
-        saturated.push_back(point.reached_per_s);
-    if (2 * saturated.size() > kTimes) {
-      data_.saturation_per_s = median(saturated);
-      return;
-    }
-    reached = static_cast<double>(beyond);  // which was kept up with
-    factor = std::min(factor * factor, static_cast<double>(kFactor));
-  }
-}
-
-void Search::find_unloaded() {
-  std::vector<double> p99_ns;
-  for (int time = 0; time < kTimes; ++time)
-    if (const auto p99 = measure(whole(*data_.saturation_per_s * kUnloaded), Effort::full).p99_ns)
-      p99_ns.push_back(*p99);
-  if (!p99_ns.empty()) data_.unloaded_p99_ns = median(p99_ns);
-}
-
-bool Search::keeps_slo(const SweepPoint& point) const {
-  return !point.saturated && point.p99_ns && *point.p99_ns <= *data_.slo_ns;
-}
-
-bool Search::within_slo(std::uint64_t rate_per_s) {
-  int within = 0, beyond = 0;
-  while (within <= kTimes / 2 && beyond <= kTimes / 2)
-    ++(keeps_slo(measure(rate_per_s, Effort::full)) ? within : beyond);
-  return within > beyond;
-}
-
-void Search::find_slo_rate(std::uint64_t slo) {
-  const auto times = static_cast<double>(slo & ~kTimesUnloaded);
-  data_.slo_ns = (slo & kTimesUnloaded) != 0 ? times * *data_.unloaded_p99_ns : times;
-  std::uint64_t low = whole(*data_.saturation_per_s * kUnloaded),
-                high = whole(*data_.saturation_per_s);
-  if (*data_.unloaded_p99_ns > *data_.slo_ns) {
-    data_.slo_rate_per_s = 0;
-    data_.slo_missed_per_s = static_cast<double>(low);
-    return;
-  }
-  while (high - low > std::max(1.0, kWidth * static_cast<double>(high))) {
-    const std::uint64_t middle = low + (high - low) / 2;
-    (within_slo(middle) ? low : high) = middle;
-  }
-  data_.slo_rate_per_s = static_cast<double>(low);
-  data_.slo_missed_per_s = static_cast<double>(high);
-}
-
-bool Search::measured_near(std::uint64_t rate_per_s) const {
-  const auto rate = static_cast<double>(rate_per_s);
-  return std::ranges::any_of(data_.points, [rate](const SweepPoint& point) {
-    return point.p99_ns && std::abs(static_cast<double>(point.rate_per_s) / rate - 1) < 2 * kWidth;
-  });
-}
-
-void Search::fill_curve() {
-  for (const double share : kCurve) {
-    const std::uint64_t rate = whole(*data_.saturation_per_s * share);
-    if (measured_near(rate)) continue;
-    if (static_cast<double>(rate) > *data_.slo_rate_per_s)
-      measure(rate, Effort::full);
-    else if (!within_slo(rate))
-      data_.slo_missed_below = true;
-  }
-}
-
-SweepData Search::run(std::uint64_t slo) {
-  try {
-    find_saturation();
-    if (!data_.saturation_per_s) return std::move(data_);
-    find_unloaded();
-    if (!data_.unloaded_p99_ns) return std::move(data_);
-    find_slo_rate(slo);
-    fill_curve();
-  } catch (const Ended&) {
-  }
-  return std::move(data_);
-}
 
 }  // namespace
 
@@ -192,19 +181,15 @@ TestCase at_rate(const TestCase& sweep, std::uint64_t rate_per_s, Effort effort)
   return test_case;
 }
 
-std::optional<double> percentile_ns(const HistogramData& samples, double percent) {
-  const auto value = reported_percentile(samples, percent);
-  return value ? std::optional(static_cast<double>(*value)) : std::nullopt;
-}
-
 SweepPoint point_of(const Outcome& outcome, std::uint64_t rate_per_s, Effort effort) {
   SweepPoint point{.rate_per_s = rate_per_s,
                    .offered_per_s = load_offered_per_s(*outcome.load),
                    .reached_per_s = load_reached_per_s(*outcome.load),
                    .saturated = load_saturated(*outcome.load)};
   if (effort == Effort::rough) return point;
-  point.p50_ns = percentile_ns(outcome.latency->histogram, 50);
-  point.p99_ns = percentile_ns(outcome.latency->histogram, 99);
+  const LatencySummary latency = summarize(outcome.latency->histogram);
+  point.p50_ns = latency.p50;
+  point.p99_ns = latency.p99;
   return point;
 }
 

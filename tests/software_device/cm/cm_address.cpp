@@ -11,16 +11,6 @@
 #include "tests/software_device/device/personality.h"
 
 namespace rdmameter::software {
-namespace {
-
-constexpr std::size_t kIpv4At = 12;  // of the 16 bytes of ::ffff:a.b.c.d
-
-bool is_mapped_ipv4(const ibv_gid& gid) {
-  constexpr std::array<std::uint8_t, kIpv4At> kPrefix{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
-  return std::memcmp(gid.raw, kPrefix.data(), kPrefix.size()) == 0;
-}
-
-}  // namespace
 
 std::optional<CmAddress> cm_address_of(const sockaddr& address) {
   CmAddress made;
@@ -65,7 +55,7 @@ sockaddr_storage sockaddr_of(const CmAddress& address) {
     infiniband.sib_sid_mask = ~std::uint64_t{0};
     return made;
   }
-  if (is_mapped_ipv4(address.gid)) {
+  if (is_ipv4(address.gid)) {
     auto& ipv4 = reinterpret_cast<sockaddr_in&>(made);
     ipv4.sin_family = AF_INET;
     std::memcpy(&ipv4.sin_addr, &address.gid.raw[kIpv4At], sizeof ipv4.sin_addr);
@@ -79,17 +69,14 @@ sockaddr_storage sockaddr_of(const CmAddress& address) {
 }
 
 std::optional<CmPort> port_of(const ibv_gid& gid) {
-  const auto is_this = [&gid](const ibv_gid& other) {
-    return std::memcmp(other.raw, gid.raw, sizeof gid.raw) == 0;
-  };
   for (std::uint32_t device = 0; device < kDevices; ++device) {
     const bool by_ipv4 = personality(device).iwarp() || personality(device).ipoib;
-    if (by_ipv4 && is_this(ipv4_gid(device))) return CmPort{device, 0};
+    if (by_ipv4 && same_gid(gid, ipv4_gid(device))) return CmPort{device, 0};
     const std::uint32_t type =
         personality(device).infiniband() ? IBV_GID_TYPE_IB : IBV_GID_TYPE_ROCE_V2;
     for (std::uint8_t index = 0; index < kGids; ++index)
       if (const auto entry = gid_at(device, index);
-          entry && entry->type == type && is_this(entry->gid))
+          entry && entry->type == type && same_gid(gid, entry->gid))
         return CmPort{device, index};
   }
   return std::nullopt;

@@ -6,6 +6,7 @@
 #include <mutex>
 #include <span>
 
+#include "tests/software_device/device/personality.h"
 #include "tests/software_device/segment/process.h"
 #include "tests/software_device/segment/tables.h"
 
@@ -67,12 +68,11 @@ std::uint32_t waiting_requests(const CmEntry& listener) {
 }  // namespace
 
 bool CmAddress::any() const {
-  constexpr std::array<std::uint8_t, 16> kNone{}, kNoIpv4{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
-  return std::memcmp(gid.raw, kNone.data(), kNone.size()) == 0 ||
-         std::memcmp(gid.raw, kNoIpv4.data(), kNoIpv4.size()) == 0;
+  constexpr ibv_gid kNone{}, kNoIpv4{.raw = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff}};
+  return same_gid(gid, kNone) || same_gid(gid, kNoIpv4);
 }
 bool CmAddress::operator==(const CmAddress& other) const {
-  return port == other.port && std::memcmp(gid.raw, other.gid.raw, sizeof gid.raw) == 0;
+  return port == other.port && same_gid(gid, other.gid);
 }
 
 Offset<CmMailbox> make_mailbox(const EventFd& event) {

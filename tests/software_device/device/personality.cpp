@@ -13,7 +13,6 @@ namespace {
 
 constexpr std::uint64_t kLinkLocalPrefix = 0xfe80000000000000;
 constexpr std::uint64_t kFirstGuid = 0x02736f66740000'00;  // locally administered, "soft"
-constexpr std::size_t kMappedIpv4At = 12;                  // of the bytes of ::ffff:a.b.c.d
 
 ibv_gid link_local_gid(std::uint32_t device) {
   ibv_gid gid{};
@@ -25,7 +24,7 @@ ibv_gid link_local_gid(std::uint32_t device) {
 ibv_gid mapped(const std::array<std::uint8_t, 4>& ipv4) {
   ibv_gid gid{};
   gid.raw[10] = gid.raw[11] = 0xff;
-  std::ranges::copy(ipv4, &gid.raw[kMappedIpv4At]);
+  std::ranges::copy(ipv4, &gid.raw[kIpv4At]);
   return gid;
 }
 
@@ -45,8 +44,13 @@ ibv_gid pod_gid(std::uint32_t device) {
   return mapped({10, 244, 7, static_cast<std::uint8_t>(2 + device)});
 }
 
+/// Each address is there twice.
+std::uint32_t roce_type(std::uint32_t index) {
+  return index % 2 == 0 ? IBV_GID_TYPE_ROCE_V1 : IBV_GID_TYPE_ROCE_V2;
+}
+
 std::optional<GidEntry> roce_gid(std::uint32_t device, std::uint32_t index) {
-  const std::uint32_t type = index % 2 == 0 ? IBV_GID_TYPE_ROCE_V1 : IBV_GID_TYPE_ROCE_V2;
+  const std::uint32_t type = roce_type(index);
   switch (index / 2) {
     case 0:
       return GidEntry{link_local_gid(device), type};
@@ -59,15 +63,10 @@ std::optional<GidEntry> roce_gid(std::uint32_t device, std::uint32_t index) {
   }
 }
 
-bool is_ipv4(const ibv_gid& gid) {
-  constexpr ibv_gid kMapped{.raw = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff}};
-  return std::memcmp(gid.raw, kMapped.raw, kMappedIpv4At) == 0;
-}
-
 /// Networks of 24 bits in IPv4, of 64 in IPv6.
 bool share_subnet(const ibv_gid& a, const ibv_gid& b) {
   if (is_ipv4(a) != is_ipv4(b)) return false;
-  return std::memcmp(a.raw, b.raw, is_ipv4(a) ? kMappedIpv4At + 3 : 8) == 0;
+  return std::memcmp(a.raw, b.raw, is_ipv4(a) ? kIpv4At + 3 : 8) == 0;
 }
 
 bool has_vlans(std::uint32_t device) {
@@ -76,9 +75,7 @@ bool has_vlans(std::uint32_t device) {
 
 /// Is it the address of another network namespace?
 bool elsewhere(std::uint32_t device, const ibv_gid& gid) {
-  const ibv_gid foreign = pod_gid(device);
-  return personality(device).addresses == Addresses::roce_pods &&
-         std::memcmp(gid.raw, foreign.raw, sizeof gid.raw) == 0;
+  return personality(device).addresses == Addresses::roce_pods && same_gid(gid, pod_gid(device));
 }
 
 }  // namespace
@@ -99,6 +96,15 @@ std::uint16_t device_lid(std::uint32_t device) {
   return personality(device).infiniband() ? static_cast<std::uint16_t>(1 + device) : 0;
 }
 
+bool same_gid(const ibv_gid& a, const ibv_gid& b) {
+  return std::memcmp(a.raw, b.raw, sizeof a.raw) == 0;
+}
+
+bool is_ipv4(const ibv_gid& gid) {
+  constexpr ibv_gid kMapped{.raw = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff}};
+  return std::memcmp(gid.raw, kMapped.raw, kIpv4At) == 0;
+}
+
 /// 127.0.0.2 is soft0's, 127.0.0.3 soft1's: addresses of the loopback interface.
 ibv_gid ipv4_gid(std::uint32_t device) {
   return mapped({127, 0, 0, static_cast<std::uint8_t>(2 + device)});
@@ -110,13 +116,9 @@ std::optional<GidEntry> gid_at(std::uint32_t device, std::uint32_t index) {
     case Addresses::roce:
       return roce_gid(device, index);
     case Addresses::roce_vlans:
-      if (index >= 2) return roce_gid(device, index - 2);
-      return GidEntry{vlan_gid(device), index == 0 ? std::uint32_t{IBV_GID_TYPE_ROCE_V1}
-                                                   : std::uint32_t{IBV_GID_TYPE_ROCE_V2}};
     case Addresses::roce_pods:
       if (index >= 2) return roce_gid(device, index - 2);
-      return GidEntry{pod_gid(device), index == 0 ? std::uint32_t{IBV_GID_TYPE_ROCE_V1}
-                                                  : std::uint32_t{IBV_GID_TYPE_ROCE_V2}};
+      return GidEntry{has_vlans(device) ? vlan_gid(device) : pod_gid(device), roce_type(index)};
     case Addresses::link_local:
       if (index == 0) return GidEntry{link_local_gid(device), IBV_GID_TYPE_IB};
   }
@@ -137,16 +139,14 @@ Grh grh_between(std::uint32_t from_device, std::uint32_t to_device) {
   bytes[28] = 64;  // hops
   bytes[29] = 17;  // UDP
   const ibv_gid from = ipv4_gid(from_device), to = ipv4_gid(to_device);
-  std::memcpy(&bytes[32], &from.raw[kMappedIpv4At], 4);
-  std::memcpy(&bytes[36], &to.raw[kMappedIpv4At], 4);
+  std::memcpy(&bytes[32], &from.raw[kIpv4At], 4);
+  std::memcpy(&bytes[36], &to.raw[kIpv4At], 4);
   return bytes;
 }
 
 /// Of IPv6, or of IPv4 mapped into it (RoCE v2).
 bool is_multicast(const ibv_gid& gid) {
-  constexpr std::array<std::uint8_t, 12> kMapped{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
-  return gid.raw[0] == 0xff || (std::memcmp(gid.raw, kMapped.data(), kMapped.size()) == 0 &&
-                                (gid.raw[12] & 0xf0) == 0xe0);
+  return gid.raw[0] == 0xff || (is_ipv4(gid) && (gid.raw[kIpv4At] & 0xf0) == 0xe0);
 }
 
 bool routed(std::uint32_t device, std::uint32_t gid_index, const ibv_gid& to) {
@@ -155,8 +155,7 @@ bool routed(std::uint32_t device, std::uint32_t gid_index, const ibv_gid& to) {
   if (from && elsewhere(device, from->gid)) return false;
   if (elsewhere(0, to) || elsewhere(1, to)) return false;
   if (!has_vlans(0) && !has_vlans(1)) return true;
-  return !from || std::memcmp(to.raw, kUnknown.raw, sizeof to.raw) == 0 || is_multicast(to) ||
-         share_subnet(from->gid, to);
+  return !from || same_gid(to, kUnknown) || is_multicast(to) || share_subnet(from->gid, to);
 }
 
 std::uint64_t clock_ticks(const Personality& device, std::uint64_t time_ns) {

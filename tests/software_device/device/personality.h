@@ -150,6 +150,10 @@ struct GidEntry {
 };
 /// @return nullopt: that entry is empty
 std::optional<GidEntry> gid_at(std::uint32_t device, std::uint32_t index);
+bool same_gid(const ibv_gid& a, const ibv_gid& b);
+/// ::ffff:a.b.c.d
+bool is_ipv4(const ibv_gid& gid);
+inline constexpr std::size_t kIpv4At = 12;  ///< of its bytes
 /// The IPv4 address that rdma_cm knows, as a GID.
 ibv_gid ipv4_gid(std::uint32_t device);
 

@@ -82,6 +82,17 @@ ibv_qp* End::add_qp(ibv_qp_type type, ibv_srq* from_srq, bool signal_all) {
   return qps.emplace_back(std::move(qp)).get();
 }
 
+Pair::Pair(ibv_qp_type type, const Patience& patience, int second_device,
+           ibv_comp_channel* (*make_channel)(ibv_context*))
+    : b(second_device, make_channel), here(a.add_qp(type)), there(b.add_qp(type)) {
+  connect(*here, *there, patience);
+}
+
+ibv_send_wr Pair::request(ibv_wr_opcode opcode, std::uint32_t length, unsigned flags) {
+  source = a.sge(0, length);
+  return to_remote(testing::request(opcode, source, flags), b.address());
+}
+
 Address End::address() const {
   return {qps.front()->qp_num, mr->rkey, reinterpret_cast<std::uint64_t>(memory.data())};
 }
@@ -123,6 +134,11 @@ void connect(ibv_qp& qp, std::uint32_t peer_qpn, const Patience& patience) {
   if (qp.qp_type == IBV_QPT_RC)
     mask |= IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC;
   ASSERT_EQ(ibv_modify_qp(&qp, &rts, mask), 0);
+}
+
+void connect(ibv_qp& here, ibv_qp& there, const Patience& patience) {
+  connect(here, there.qp_num, patience);
+  connect(there, here.qp_num, patience);
 }
 
 Ah address_handle(ibv_pd& pd) {

@@ -68,6 +68,19 @@ struct End {
   std::vector<Qp> qps;
 };
 
+/// Two ends with a QP each, which are connected with each other.
+struct Pair {
+  explicit Pair(ibv_qp_type type = IBV_QPT_RC, const Patience& patience = {}, int second_device = 0,
+                ibv_comp_channel* (*make_channel)(ibv_context*) = nullptr);
+  /// A request of `here` for its first bytes; one-sided: on the first bytes of the other's memory.
+  ibv_send_wr request(ibv_wr_opcode opcode, std::uint32_t length,
+                      unsigned flags = IBV_SEND_SIGNALED);
+
+  End a, b;  ///< a channel is of b
+  ibv_qp *here = nullptr, *there = nullptr;
+  ibv_sge source{};
+};
+
 /// The environment has this variable, and the device is as it says, while this exists. Ends come
 /// after it and go before it.
 class WithSettings {
@@ -82,6 +95,8 @@ class WithSettings {
 
 /// INIT -> RTR -> RTS; each step must succeed.
 void connect(ibv_qp& qp, std::uint32_t peer_qpn, const Patience& patience = {});
+/// Each with the other.
+void connect(ibv_qp& here, ibv_qp& there, const Patience& patience = {});
 ibv_qp_attr rtr_attributes(std::uint32_t peer_qpn, const Patience& patience = {});
 int rtr_mask(ibv_qp_type type);
 Ah address_handle(ibv_pd& pd);

@@ -10,25 +10,14 @@ namespace {
 
 using std::chrono::duration_cast, std::chrono::milliseconds, std::chrono::steady_clock;
 
-struct Connection {
-  explicit Connection(const Patience& patience = {}, ibv_qp_type type = IBV_QPT_RC) {
-    here = a.add_qp(type);
-    there = b.add_qp(type);
-    connect(*here, there->qp_num, patience);
-    connect(*there, here->qp_num, patience);
-  }
-  ibv_send_wr request(ibv_wr_opcode opcode, std::uint32_t length) {
-    source = a.sge(0, length);
-    return to_remote(testing::request(opcode, source), b.address());
-  }
+struct Connection : Pair {
+  explicit Connection(const Patience& patience = {}, ibv_qp_type type = IBV_QPT_RC)
+      : Pair(type, patience) {}
   /// Posts and waits for its end.
   ibv_wc_status status_of(const ibv_send_wr& wr) {
     EXPECT_EQ(post_send(*here, wr), 0);
     return next_completion(*a.send_cq).status;
   }
-  End a, b;
-  ibv_qp *here = nullptr, *there = nullptr;
-  ibv_sge source{};
 };
 
 TEST(SoftwareDeviceErrors, ASendWithoutAReceiveEndsAfterItsRnrRetries) {

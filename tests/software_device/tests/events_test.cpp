@@ -8,24 +8,14 @@
 namespace rdmameter::software::testing {
 namespace {
 
-struct Listening {
-  Listening() : b(0, ibv_create_comp_channel) {
-    here = a.add_qp();
-    there = b.add_qp();
-    connect(*here, there->qp_num);
-    connect(*there, here->qp_num);
+struct Listening : Pair {
+  Listening() : Pair(IBV_QPT_RC, {}, 0, ibv_create_comp_channel) {
     fcntl(b.channel->fd, F_SETFL, O_NONBLOCK);
   }
   void send(unsigned flags = 0) {
     const std::array sink{b.sge(0, 8)};
     ASSERT_EQ(post_recv(*there, 1, sink), 0);
-    ibv_sge source = a.sge(0, 8);
-    ibv_send_wr wr{};
-    wr.sg_list = &source;
-    wr.num_sge = 1;
-    wr.opcode = IBV_WR_SEND;
-    wr.send_flags = flags;
-    ASSERT_EQ(post_send(*here, wr), 0);
+    ASSERT_EQ(post_send(*here, request(IBV_WR_SEND, 8, flags)), 0);
   }
   bool wakes() const {
     pollfd readable{b.channel->fd, POLLIN, 0};
@@ -38,8 +28,6 @@ struct Listening {
     ibv_ack_cq_events(cq, 1);
     return cq;
   }
-  End a, b;
-  ibv_qp *here = nullptr, *there = nullptr;
 };
 
 TEST(SoftwareDeviceEvents, AnArmedCqRaisesOneEvent) {
@@ -66,12 +54,7 @@ TEST(SoftwareDeviceEvents, ASolicitedArmingWaitsForASolicitedMessage) {
 TEST(SoftwareDeviceEvents, AWaitingSendMovesWhileBothEndsSleep) {
   Listening both;
   ASSERT_EQ(ibv_req_notify_cq(both.b.recv_cq.get(), 0), 0);
-  ibv_sge source = both.a.sge(0, 8);
-  ibv_send_wr wr{};
-  wr.sg_list = &source;
-  wr.num_sge = 1;
-  wr.opcode = IBV_WR_SEND;
-  ASSERT_EQ(post_send(*both.here, wr), 0);
+  ASSERT_EQ(post_send(*both.here, both.request(IBV_WR_SEND, 8, 0)), 0);
   const std::array sink{both.b.sge(0, 8)};
   ASSERT_EQ(post_recv(*both.there, 1, sink), 0);
   pollfd readable{both.b.channel->fd, POLLIN, 0};

@@ -16,18 +16,6 @@ constexpr std::array<std::uint32_t, 14> kSizes{1,  2,  7,   8,    9,    16,   17
                                                63, 65, 100, 1000, 4096, 4097, 30001};
 constexpr std::uint64_t kSource = 0, kSink = 32 << 10;
 
-struct Pair {
-  explicit Pair(ibv_qp_type type = IBV_QPT_RC, int second_device = 0) : b(second_device) {
-    ibv_qp* const at_a = a.add_qp(type);
-    ibv_qp* const at_b = b.add_qp(type);
-    connect(*at_a, at_b->qp_num);
-    connect(*at_b, at_a->qp_num);
-  }
-  ibv_qp& from() { return *a.qps[0]; }
-  ibv_qp& to() { return *b.qps[0]; }
-  End a, b;
-};
-
 std::span<std::byte> part(End& end, std::uint64_t offset, std::size_t length) {
   return std::span(end.memory).subspan(offset, length);
 }
@@ -38,14 +26,14 @@ TEST(SoftwareDevice, WritesAndReadsEverySize) {
     fill(part(pair.a, kSource, size), size);
     ibv_sge source = pair.a.sge(kSource, size), sink = pair.a.sge(kSink, size);
     const unsigned flags = IBV_SEND_SIGNALED | (size <= 512 ? unsigned{IBV_SEND_INLINE} : 0U);
-    ASSERT_EQ(post_send(pair.from(), to_remote(request(IBV_WR_RDMA_WRITE, source, flags),
-                                               pair.b.address(), kSink)),
+    ASSERT_EQ(post_send(*pair.here, to_remote(request(IBV_WR_RDMA_WRITE, source, flags),
+                                              pair.b.address(), kSink)),
               0);
     ASSERT_EQ(next_completion(*pair.a.send_cq).opcode, IBV_WC_RDMA_WRITE);
     EXPECT_TRUE(holds(part(pair.b, kSink, size), size));
     EXPECT_EQ(pair.b.memory[kSink + size], std::byte{0}) << "wrote past the end";
     ASSERT_EQ(
-        post_send(pair.from(), to_remote(request(IBV_WR_RDMA_READ, sink), pair.b.address(), kSink)),
+        post_send(*pair.here, to_remote(request(IBV_WR_RDMA_READ, sink), pair.b.address(), kSink)),
         0);
     const ibv_wc read = next_completion(*pair.a.send_cq);
     EXPECT_EQ(read.status, IBV_WC_SUCCESS);
@@ -57,14 +45,14 @@ TEST(SoftwareDevice, WritesAndReadsEverySize) {
 
 TEST(SoftwareDevice, SendsArriveInTheirScatterListWithImmediateAndSource) {
   for (const ibv_qp_type type : {IBV_QPT_RC, IBV_QPT_UC}) {
-    Pair pair(type, 1);
+    Pair pair(type, {}, 1);
     const std::array<ibv_sge, 2> sink{pair.b.sge(kSink, 3), pair.b.sge(kSink + 100, 5000)};
-    ASSERT_EQ(post_recv(pair.to(), 42, sink), 0);
+    ASSERT_EQ(post_recv(*pair.there, 42, sink), 0);
     fill(part(pair.a, kSource, 4097), 5);
     ibv_sge source = pair.a.sge(kSource, 4097);
     ibv_send_wr wr = request(IBV_WR_SEND_WITH_IMM, source);
     wr.imm_data = htobe32(77);
-    ASSERT_EQ(post_send(pair.from(), wr), 0);
+    ASSERT_EQ(post_send(*pair.here, wr), 0);
     EXPECT_EQ(next_completion(*pair.a.send_cq).status, IBV_WC_SUCCESS);
     const ibv_wc got = next_completion(*pair.b.recv_cq);
     EXPECT_EQ(got.status, IBV_WC_SUCCESS);
@@ -73,8 +61,8 @@ TEST(SoftwareDevice, SendsArriveInTheirScatterListWithImmediateAndSource) {
     EXPECT_EQ(got.byte_len, 4097U);
     EXPECT_EQ(got.wc_flags, static_cast<unsigned>(IBV_WC_WITH_IMM));
     EXPECT_EQ(got.imm_data, htobe32(77));
-    EXPECT_EQ(got.qp_num, pair.to().qp_num);
-    EXPECT_EQ(got.src_qp, pair.from().qp_num);
+    EXPECT_EQ(got.qp_num, pair.there->qp_num);
+    EXPECT_EQ(got.src_qp, pair.here->qp_num);
     EXPECT_EQ(std::memcmp(&pair.b.memory[kSink], &pair.a.memory[kSource], 3), 0);
     EXPECT_EQ(std::memcmp(&pair.b.memory[kSink + 100], &pair.a.memory[kSource + 3], 4094), 0);
   }
@@ -84,16 +72,16 @@ TEST(SoftwareDevice, ADatagramComesBehindAGrhAndOnlyWithTheQkey) {
   Pair pair(IBV_QPT_UD);
   const Ah ah = address_handle(*pair.a.pd);
   const std::array sink{pair.b.sge(kSink, 140)};
-  ASSERT_EQ(post_recv(pair.to(), 1, sink), 0);
+  ASSERT_EQ(post_recv(*pair.there, 1, sink), 0);
   fill(part(pair.a, kSource, 100), 3);
   ibv_sge source = pair.a.sge(kSource, 100);
   ibv_send_wr wr = request(IBV_WR_SEND, source);
-  wr.wr.ud = {ah.get(), pair.to().qp_num, kQkey + 1};
-  ASSERT_EQ(post_send(pair.from(), wr), 0);
+  wr.wr.ud = {ah.get(), pair.there->qp_num, kQkey + 1};
+  ASSERT_EQ(post_send(*pair.here, wr), 0);
   EXPECT_EQ(next_completion(*pair.a.send_cq).status, IBV_WC_SUCCESS);
   EXPECT_TRUE(is_empty(*pair.b.recv_cq)) << "a wrong Q_Key was taken";
   wr.wr.ud.remote_qkey = kQkey;
-  ASSERT_EQ(post_send(pair.from(), wr), 0);
+  ASSERT_EQ(post_send(*pair.here, wr), 0);
   const ibv_wc got = next_completion(*pair.b.recv_cq);
   EXPECT_EQ(got.byte_len, 140U);
   EXPECT_EQ(got.wc_flags, static_cast<unsigned>(IBV_WC_GRH));
@@ -107,9 +95,9 @@ TEST(SoftwareDevice, AGroupsDatagramReachesAllItsMembersButTheSender) {
   ibv_gid group{};
   group.raw[0] = 0xff;
   group.raw[15] = 9;
-  for (ibv_qp* const qp : {&pair.from(), &pair.to(), third}) {
+  for (ibv_qp* const qp : {pair.here, pair.there, third}) {
     ASSERT_EQ(ibv_attach_mcast(qp, &group, 0), 0);
-    const std::array sink{(qp == &pair.from() ? pair.a : pair.b).sge(kSink, 140)};
+    const std::array sink{(qp == pair.here ? pair.a : pair.b).sge(kSink, 140)};
     ASSERT_EQ(post_recv(*qp, qp->qp_num, sink), 0);
   }
   ibv_ah_attr attributes{};
@@ -121,10 +109,10 @@ TEST(SoftwareDevice, AGroupsDatagramReachesAllItsMembersButTheSender) {
   ibv_sge source = pair.a.sge(kSource, 100);
   ibv_send_wr wr = request(IBV_WR_SEND, source);
   wr.wr.ud = {ah.get(), 0xffffff, kQkey};
-  ASSERT_EQ(post_send(pair.from(), wr), 0);
+  ASSERT_EQ(post_send(*pair.here, wr), 0);
   const std::uint64_t one = next_completion(*pair.b.recv_cq).wr_id;
   const std::uint64_t other = next_completion(*pair.b.recv_cq).wr_id;
-  EXPECT_EQ(one + other, pair.to().qp_num + third->qp_num);
+  EXPECT_EQ(one + other, pair.there->qp_num + third->qp_num);
   EXPECT_TRUE(is_empty(*pair.a.recv_cq));
   EXPECT_EQ(ibv_detach_mcast(third, &group, 0), 0);
   EXPECT_EQ(ibv_detach_mcast(third, &group, 0), EINVAL);
@@ -137,13 +125,13 @@ TEST(SoftwareDevice, AtomicsChangeTheWordAndReturnItsOldValue) {
   ibv_sge result = pair.a.sge(kSource, 8);
   ibv_send_wr wr = request(IBV_WR_ATOMIC_FETCH_AND_ADD, result);
   wr.wr.atomic = {pair.b.address().memory + kSink, 5, 99, pair.b.address().rkey};
-  ASSERT_EQ(post_send(pair.from(), wr), 0);
+  ASSERT_EQ(post_send(*pair.here, wr), 0);
   EXPECT_EQ(next_completion(*pair.a.send_cq).opcode, IBV_WC_FETCH_ADD);
   std::memcpy(&word, &pair.a.memory[kSource], sizeof word);
   EXPECT_EQ(word, 41U);
   wr.opcode = IBV_WR_ATOMIC_CMP_AND_SWP;
   wr.wr.atomic.compare_add = 46;
-  ASSERT_EQ(post_send(pair.from(), wr), 0);
+  ASSERT_EQ(post_send(*pair.here, wr), 0);
   EXPECT_EQ(next_completion(*pair.a.send_cq).opcode, IBV_WC_COMP_SWAP);
   std::memcpy(&word, &pair.b.memory[kSink], sizeof word);
   EXPECT_EQ(word, 99U);
@@ -151,11 +139,11 @@ TEST(SoftwareDevice, AtomicsChangeTheWordAndReturnItsOldValue) {
 
 TEST(SoftwareDevice, AWriteWithImmediateTakesAReceiveAndWritesTheMemory) {
   Pair pair;
-  ASSERT_EQ(post_recv(pair.to(), 900, {}), 0);
+  ASSERT_EQ(post_recv(*pair.there, 900, {}), 0);
   fill(part(pair.a, kSource, 64), 3);
   ibv_sge source = pair.a.sge(kSource, 64);
-  ASSERT_EQ(post_send(pair.from(), to_remote(request(IBV_WR_RDMA_WRITE_WITH_IMM, source),
-                                             pair.b.address(), kSink)),
+  ASSERT_EQ(post_send(*pair.here, to_remote(request(IBV_WR_RDMA_WRITE_WITH_IMM, source),
+                                            pair.b.address(), kSink)),
             0);
   const ibv_wc got = next_completion(*pair.b.recv_cq);
   EXPECT_EQ(got.opcode, IBV_WC_RECV_RDMA_WITH_IMM);
@@ -170,12 +158,12 @@ TEST(SoftwareDevice, SendsThatWaitKeepTheirOrderAndTheirInlineBytes) {
     ibv_sge source = pair.a.sge(kSource, 32);
     ibv_send_wr wr = request(IBV_WR_SEND, source, IBV_SEND_SIGNALED | IBV_SEND_INLINE);
     wr.wr_id = i;
-    ASSERT_EQ(post_send(pair.from(), wr), 0);
+    ASSERT_EQ(post_send(*pair.here, wr), 0);
   }
   EXPECT_TRUE(is_empty(*pair.a.send_cq)) << "completed without a receive";
   for (unsigned i = 0; i < 20; ++i) {
     const std::array sink{pair.b.sge(kSink + i * 64, 64)};
-    ASSERT_EQ(post_recv(pair.to(), 100 + i, sink), 0);
+    ASSERT_EQ(post_recv(*pair.there, 100 + i, sink), 0);
   }
   for (unsigned i = 0; i < 20; ++i) {
     EXPECT_EQ(next_completion(*pair.a.send_cq).wr_id, i);
@@ -197,7 +185,7 @@ TEST(SoftwareDevice, TheExtendedInterfacePostsAListAtOnce) {
       IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_ATOMIC_WRITE | IBV_QP_EX_WITH_SEND;
   const Qp made(ibv_create_qp_ex(pair.a.context.get(), &wanted));
   ASSERT_NE(made, nullptr);
-  EXPECT_EQ(ibv_qp_to_qp_ex(&pair.from()), nullptr);
+  EXPECT_EQ(ibv_qp_to_qp_ex(pair.here), nullptr);
   ibv_qp* const there = pair.b.add_qp();
   ibv_qp_attr init{};
   init.qp_state = IBV_QPS_INIT;
@@ -205,8 +193,7 @@ TEST(SoftwareDevice, TheExtendedInterfacePostsAListAtOnce) {
   ASSERT_EQ(ibv_modify_qp(made.get(), &init,
                           IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS),
             0);
-  connect(*made, there->qp_num);
-  connect(*there, made->qp_num);
+  connect(*made, *there);
   const std::array sink{pair.b.sge(kSink + 256, 64)};
   ASSERT_EQ(post_recv(*there, 42, sink), 0);
   fill(part(pair.a, kSource, 256), 8);
@@ -244,8 +231,7 @@ TEST(SoftwareDevice, QpsShareAReceiveQueue) {
   for (int i = 0; i < 2; ++i) {
     ibv_qp* const at_a = senders.emplace_back(pair.a.add_qp());
     ibv_qp* const at_b = pair.b.add_qp(IBV_QPT_RC, pair.b.srq.get());
-    connect(*at_a, at_b->qp_num);
-    connect(*at_b, at_a->qp_num);
+    connect(*at_a, *at_b);
   }
   for (std::uint64_t i = 0; i < 2; ++i) {
     ibv_sge sink = pair.b.sge(kSink + i * 64, 64);

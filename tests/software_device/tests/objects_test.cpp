@@ -97,10 +97,7 @@ TEST(SoftwareDevice, NothingIsPostedBeforeItsState) {
   End end;
   ibv_qp* const qp = end.add_qp();
   ibv_sge sge = end.sge(0, 8);
-  ibv_send_wr wr{};
-  wr.sg_list = &sge;
-  wr.num_sge = 1;
-  wr.opcode = IBV_WR_SEND;
+  ibv_send_wr wr = request(IBV_WR_SEND, sge, 0);
   EXPECT_EQ(post_send(*qp, wr), EINVAL);
   connect(*qp, qp->qp_num);
   wr.num_sge = 5;
@@ -115,10 +112,7 @@ TEST(SoftwareDevice, QueuesTakeNoMoreThanTheyWereMadeFor) {
   for (std::uint32_t i = 0; i < kDepth; ++i) ASSERT_EQ(post_recv(*qp, i, sge), 0);
   EXPECT_EQ(post_recv(*qp, kDepth, sge), ENOMEM);
   ibv_sge source = end.sge(0, 8);
-  ibv_send_wr wr{};
-  wr.sg_list = &source;
-  wr.num_sge = 1;
-  wr.opcode = IBV_WR_SEND;
+  ibv_send_wr wr = request(IBV_WR_SEND, source, 0);
   for (std::uint32_t i = 1; i < kDepth; ++i) ASSERT_EQ(post_send(*qp, wr), 0);
   wr.send_flags = IBV_SEND_SIGNALED;
   ASSERT_EQ(post_send(*qp, wr), 0);

@@ -116,13 +116,7 @@ TEST(SoftwareDevicePersonality, QpsOfUnlikePartitionsDoNotMeet) {
     ibv_qp_attr init = to_init();
     init.pkey_index = index;
     ASSERT_EQ(change(there, init, kInitMask | IBV_QP_QKEY), 0);
-    for (ibv_qp* const qp : {&here, &there}) {
-      ibv_qp_attr next{};
-      next.qp_state = IBV_QPS_RTR;
-      ASSERT_EQ(change(*qp, next, IBV_QP_STATE), 0);
-      next.qp_state = IBV_QPS_RTS;
-      ASSERT_EQ(change(*qp, next, IBV_QP_STATE | IBV_QP_SQ_PSN), 0);
-    }
+    connect(here, there);
     const std::array sink{b.sge(0, 64)};
     ASSERT_EQ(post_recv(there, 1, sink), 0);
     ibv_ah_attr path{};
@@ -130,11 +124,7 @@ TEST(SoftwareDevicePersonality, QpsOfUnlikePartitionsDoNotMeet) {
     path.is_global = 1;  // soft1 needs it
     const Ah ah(ibv_create_ah(a.pd.get(), &path));
     ibv_sge source = a.sge(0, 8);
-    ibv_send_wr wr{};
-    wr.sg_list = &source;
-    wr.num_sge = 1;
-    wr.opcode = IBV_WR_SEND;
-    wr.send_flags = IBV_SEND_SIGNALED;
+    ibv_send_wr wr = request(IBV_WR_SEND, source);
     wr.wr.ud = {ah.get(), there.qp_num, kQkey};
     ASSERT_EQ(post_send(here, wr), 0);
     EXPECT_EQ(next_completion(*a.send_cq).status, IBV_WC_SUCCESS);
@@ -182,11 +172,7 @@ TEST(SoftwareDevicePersonality, EfaTakesSignaledDatagramsAndOpensNoMemory) {
   const Cq cq = device.cq();
   const Qp qp = device.qp(IBV_QPT_UD, cq.get());
   ASSERT_EQ(change(*qp, to_init(), kInitMask | IBV_QP_QKEY), 0);
-  ibv_qp_attr next{};
-  next.qp_state = IBV_QPS_RTR;
-  ASSERT_EQ(change(*qp, next, IBV_QP_STATE), 0);
-  next.qp_state = IBV_QPS_RTS;
-  ASSERT_EQ(change(*qp, next, IBV_QP_STATE | IBV_QP_SQ_PSN), 0);
+  connect(*qp, 0);
   ibv_ah_attr path{};
   path.port_num = 1;
   EXPECT_EQ(ibv_create_ah(device.pd.get(), &path), nullptr) << "it goes by the GRH alone";
@@ -310,11 +296,7 @@ void receive_into_device_memory() {
   const std::array sink{ibv_sge{0, 64, mr->lkey}};
   EXPECT_EQ(post_recv(qp, 1, sink), 0);
   ibv_sge source = end.sge(0, 8);
-  ibv_send_wr wr{};
-  wr.sg_list = &source;
-  wr.num_sge = 1;
-  wr.opcode = IBV_WR_SEND;
-  EXPECT_EQ(post_send(qp, wr), 0);
+  EXPECT_EQ(post_send(qp, request(IBV_WR_SEND, source, 0)), 0);
   EXPECT_EQ(next_completion(*end.recv_cq).byte_len, 8U);
   end.qps.clear();
   EXPECT_EQ(ibv_dereg_mr(const_cast<Mr&>(mr).release()), 0);

@@ -90,14 +90,7 @@ Address meet(End& end, const Talk& talk, const Patience& patience = {}) {
 
 ibv_wc_status write_there(End& end, const Address& peer, std::uint32_t length) {
   ibv_sge source = end.sge(0, length);
-  ibv_send_wr wr{};
-  wr.sg_list = &source;
-  wr.num_sge = 1;
-  wr.opcode = IBV_WR_RDMA_WRITE;
-  wr.send_flags = IBV_SEND_SIGNALED;
-  wr.wr.rdma.remote_addr = peer.memory + 1000;
-  wr.wr.rdma.rkey = peer.rkey;
-  EXPECT_EQ(post_send(*end.qps[0], wr), 0);
+  EXPECT_EQ(post_send(*end.qps[0], to_remote(request(IBV_WR_RDMA_WRITE, source), peer, 1000)), 0);
   return next_completion(*end.send_cq).status;
 }
 
@@ -127,11 +120,7 @@ TEST(SoftwareDeviceProcesses, AMessageWakesTheOtherProcess) {
     meet(end, talk);
     ibv_sge source = end.sge(0, 100);
     fill(std::span(end.memory).first(100), 4);
-    ibv_send_wr wr{};
-    wr.sg_list = &source;
-    wr.num_sge = 1;
-    wr.opcode = IBV_WR_SEND;
-    EXPECT_EQ(post_send(*end.qps[0], wr), 0);
+    EXPECT_EQ(post_send(*end.qps[0], request(IBV_WR_SEND, source, 0)), 0);
     talk.hear<char>();
   });
   End end(0, ibv_create_comp_channel);
@@ -177,12 +166,7 @@ TEST(SoftwareDeviceProcesses, AKilledPeerWithoutReceivesIsNotTakenForOneThatIsLa
   meet(end, child.talk(), {.timeout = 10, .retry_count = 1, .rnr_retry = 1});
   child.kill();
   ibv_sge source = end.sge(0, 8);
-  ibv_send_wr wr{};
-  wr.sg_list = &source;
-  wr.num_sge = 1;
-  wr.opcode = IBV_WR_SEND;
-  wr.send_flags = IBV_SEND_SIGNALED;
-  ASSERT_EQ(post_send(*end.qps[0], wr), 0);
+  ASSERT_EQ(post_send(*end.qps[0], request(IBV_WR_SEND, source)), 0);
   EXPECT_EQ(next_completion(*end.send_cq).status, IBV_WC_RETRY_EXC_ERR);
 }
 

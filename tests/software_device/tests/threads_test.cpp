@@ -14,12 +14,7 @@ constexpr int kMessages = 2000;
 void exchange(ibv_qp& from, const ibv_sge& source) {
   for (int i = 0; i < kMessages; ++i) {
     ibv_sge sge = source;
-    ibv_send_wr wr{};
-    wr.sg_list = &sge;
-    wr.num_sge = 1;
-    wr.opcode = IBV_WR_SEND;
-    wr.send_flags = IBV_SEND_SIGNALED;
-    while (post_send(from, wr) == ENOMEM) std::this_thread::yield();
+    while (post_send(from, request(IBV_WR_SEND, sge)) == ENOMEM) std::this_thread::yield();
   }
 }
 
@@ -29,8 +24,7 @@ TEST(SoftwareDeviceThreads, TwoThreadsPostAndOnePollsACqTheyShare) {
   for (int i = 0; i < 2; ++i) {
     ibv_qp* const here = end.add_qp();
     ibv_qp* const there = end.add_qp();
-    connect(*here, there->qp_num);
-    connect(*there, here->qp_num);
+    connect(*here, *there);
   }
   const std::array sink{end.sge(1024, 64)};
   for (const int there : {1, 3})

@@ -30,19 +30,12 @@ class Counts {
 };
 
 /// soft0 sends to soft1.
-struct Link {
-  explicit Link(ibv_qp_type type = IBV_QPT_RC, const Patience& patience = {}) {
-    here = a.add_qp(type);
-    there = b.add_qp(type);
-    connect(*here, there->qp_num, patience);
-    connect(*there, here->qp_num, patience);
-    ah = address_handle(*a.pd);
-  }
+struct Link : Pair {
+  explicit Link(ibv_qp_type type = IBV_QPT_RC, const Patience& patience = {})
+      : Pair(type, patience, 1), ah(address_handle(*a.pd)) {}
   ibv_send_wr request(ibv_wr_opcode opcode, std::uint32_t length) {
-    source = a.sge(0, length);
-    ibv_send_wr wr = testing::request(opcode, source);
-    if (here->qp_type != IBV_QPT_UD) return to_remote(wr, b.address());
-    wr.wr.ud = {ah.get(), there->qp_num, kQkey};
+    ibv_send_wr wr = Pair::request(opcode, length);
+    if (here->qp_type == IBV_QPT_UD) wr.wr.ud = {ah.get(), there->qp_num, kQkey};
     return wr;
   }
   /// Sends messages that carry their number as their only byte.
@@ -70,10 +63,7 @@ struct Link {
     }
     return made;
   }
-  End a{0}, b{1};
-  ibv_qp *here = nullptr, *there = nullptr;
   Ah ah;
-  ibv_sge source{};
 };
 
 TEST(SoftwareDeviceWire, AnAnswerTakesTheWayThereAndBack) {
@@ -191,8 +181,7 @@ TEST(SoftwareDeviceWire, QpsBeyondTheCacheMiss) {
   const auto misses = [&](std::size_t qps) {
     while (a.qps.size() < qps) {
       ibv_qp &here = *a.add_qp(), &there = *b.add_qp();
-      connect(here, there.qp_num);
-      connect(there, here.qp_num);
+      connect(here, there);
     }
     const Counts counts;
     ibv_send_wr wr{};

@@ -33,10 +33,6 @@ int complete_build(ibv_qp_ex* base) {
   return ibv_post_send(&base->qp_base, &qp.staged[0].wr, &bad);
 }
 
-void abort_build(ibv_qp_ex* base) {
-  to_ours(base).building.unlock();
-}
-
 /// The next request: what was staged here before keeps its memory.
 ibv_send_wr& stage(ibv_qp_ex* base, ibv_wr_opcode opcode) {
   Qp& qp = to_ours(base);
@@ -74,41 +70,6 @@ ibv_send_wr& stage_atomic(ibv_qp_ex* base, ibv_wr_opcode opcode, std::uint32_t r
   return wr;
 }
 
-void compare_swap(ibv_qp_ex* base, std::uint32_t rkey, std::uint64_t address, std::uint64_t compare,
-                  std::uint64_t swap) {
-  stage_atomic(base, IBV_WR_ATOMIC_CMP_AND_SWP, rkey, address, compare).wr.atomic.swap = swap;
-}
-void fetch_add(ibv_qp_ex* base, std::uint32_t rkey, std::uint64_t address, std::uint64_t add) {
-  stage_atomic(base, IBV_WR_ATOMIC_FETCH_AND_ADD, rkey, address, add);
-}
-void bind_window(ibv_qp_ex* base, ibv_mw* mw, std::uint32_t rkey, const ibv_mw_bind_info* info) {
-  stage(base, IBV_WR_BIND_MW).bind_mw = {mw, rkey, *info};
-}
-void local_invalidate(ibv_qp_ex* base, std::uint32_t rkey) {
-  stage(base, IBV_WR_LOCAL_INV).invalidate_rkey = rkey;
-}
-void rdma_read(ibv_qp_ex* base, std::uint32_t rkey, std::uint64_t address) {
-  stage_rdma(base, IBV_WR_RDMA_READ, rkey, address);
-}
-void rdma_write(ibv_qp_ex* base, std::uint32_t rkey, std::uint64_t address) {
-  stage_rdma(base, IBV_WR_RDMA_WRITE, rkey, address);
-}
-void rdma_write_imm(ibv_qp_ex* base, std::uint32_t rkey, std::uint64_t address, __be32 imm) {
-  stage_rdma(base, IBV_WR_RDMA_WRITE_WITH_IMM, rkey, address).imm_data = imm;
-}
-void send(ibv_qp_ex* base) {
-  stage(base, IBV_WR_SEND);
-}
-void send_imm(ibv_qp_ex* base, __be32 imm) {
-  stage(base, IBV_WR_SEND_WITH_IMM).imm_data = imm;
-}
-void send_inv(ibv_qp_ex* base, std::uint32_t rkey) {
-  stage(base, IBV_WR_SEND_WITH_INV).invalidate_rkey = rkey;
-}
-
-void set_ud_address(ibv_qp_ex* base, ibv_ah* ah, std::uint32_t qpn, std::uint32_t qkey) {
-  current(base).wr.wr.ud = {ah, qpn, qkey};
-}
 void set_sge(ibv_qp_ex* base, std::uint32_t lkey, std::uint64_t address, std::uint32_t length) {
   current(base).sges.assign(1, {address, length, lkey});
 }
@@ -148,37 +109,55 @@ void flush(ibv_qp_ex* base, std::uint32_t rkey, std::uint64_t address, std::size
 }
 #endif
 
-[[noreturn]] void no_tso(ibv_qp_ex* /*base*/, void* /*header*/, std::uint16_t /*size*/,
-                         std::uint16_t /*mss*/) {
-  die("it has no ibv_wr_send_tso()");
-}
-[[noreturn]] void no_xrc(ibv_qp_ex* /*base*/, std::uint32_t /*srqn*/) {
-  die("it has no ibv_wr_set_xrc_srqn()");
-}
-
 }  // namespace
 
 void set_builder_operations(ibv_qp_ex& qp) {
   qp.wr_start = start;
   qp.wr_complete = complete_build;
-  qp.wr_abort = abort_build;
-  qp.wr_atomic_cmp_swp = compare_swap;
-  qp.wr_atomic_fetch_add = fetch_add;
-  qp.wr_bind_mw = bind_window;
-  qp.wr_local_inv = local_invalidate;
-  qp.wr_rdma_read = rdma_read;
-  qp.wr_rdma_write = rdma_write;
-  qp.wr_rdma_write_imm = rdma_write_imm;
-  qp.wr_send = send;
-  qp.wr_send_imm = send_imm;
-  qp.wr_send_inv = send_inv;
-  qp.wr_set_ud_addr = set_ud_address;
+  qp.wr_abort = [](ibv_qp_ex* base) { to_ours(base).building.unlock(); };
+  qp.wr_atomic_cmp_swp = [](ibv_qp_ex* base, std::uint32_t rkey, std::uint64_t address,
+                            std::uint64_t compare, std::uint64_t swap) {
+    stage_atomic(base, IBV_WR_ATOMIC_CMP_AND_SWP, rkey, address, compare).wr.atomic.swap = swap;
+  };
+  qp.wr_atomic_fetch_add = [](ibv_qp_ex* base, std::uint32_t rkey, std::uint64_t address,
+                              std::uint64_t add) {
+    stage_atomic(base, IBV_WR_ATOMIC_FETCH_AND_ADD, rkey, address, add);
+  };
+  qp.wr_bind_mw = [](ibv_qp_ex* base, ibv_mw* mw, std::uint32_t rkey,
+                     const ibv_mw_bind_info* info) {
+    stage(base, IBV_WR_BIND_MW).bind_mw = {mw, rkey, *info};
+  };
+  qp.wr_local_inv = [](ibv_qp_ex* base, std::uint32_t rkey) {
+    stage(base, IBV_WR_LOCAL_INV).invalidate_rkey = rkey;
+  };
+  qp.wr_rdma_read = [](ibv_qp_ex* base, std::uint32_t rkey, std::uint64_t address) {
+    stage_rdma(base, IBV_WR_RDMA_READ, rkey, address);
+  };
+  qp.wr_rdma_write = [](ibv_qp_ex* base, std::uint32_t rkey, std::uint64_t address) {
+    stage_rdma(base, IBV_WR_RDMA_WRITE, rkey, address);
+  };
+  qp.wr_rdma_write_imm = [](ibv_qp_ex* base, std::uint32_t rkey, std::uint64_t address,
+                            __be32 imm) {
+    stage_rdma(base, IBV_WR_RDMA_WRITE_WITH_IMM, rkey, address).imm_data = imm;
+  };
+  qp.wr_send = [](ibv_qp_ex* base) { stage(base, IBV_WR_SEND); };
+  qp.wr_send_imm = [](ibv_qp_ex* base, __be32 imm) {
+    stage(base, IBV_WR_SEND_WITH_IMM).imm_data = imm;
+  };
+  qp.wr_send_inv = [](ibv_qp_ex* base, std::uint32_t rkey) {
+    stage(base, IBV_WR_SEND_WITH_INV).invalidate_rkey = rkey;
+  };
+  qp.wr_set_ud_addr = [](ibv_qp_ex* base, ibv_ah* ah, std::uint32_t qpn, std::uint32_t qkey) {
+    current(base).wr.wr.ud = {ah, qpn, qkey};
+  };
   qp.wr_set_sge = set_sge;
   qp.wr_set_sge_list = set_sges;
   qp.wr_set_inline_data = set_inline;
   qp.wr_set_inline_data_list = set_inline_list;
-  qp.wr_send_tso = no_tso;
-  qp.wr_set_xrc_srqn = no_xrc;
+  qp.wr_send_tso = [](ibv_qp_ex*, void*, std::uint16_t, std::uint16_t) {
+    die("it has no ibv_wr_send_tso()");
+  };
+  qp.wr_set_xrc_srqn = [](ibv_qp_ex*, std::uint32_t) { die("it has no ibv_wr_set_xrc_srqn()"); };
   qp.wr_atomic_write = atomic_write;
 #ifdef RDMAMETER_IBV_WR_FLUSH
   qp.wr_flush = flush;

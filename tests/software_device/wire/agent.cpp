@@ -28,20 +28,15 @@ void set(std::atomic<std::uint32_t>& state, std::uint32_t value) {
   syscall(SYS_futex, &state, FUTEX_WAKE, 1, nullptr, nullptr, 0);
 }
 
-Pieces here(std::byte* data, std::size_t length) {
-  Pieces pieces(own_process());
-  pieces.add(reinterpret_cast<std::uint64_t>(data), length);
-  return pieces;
-}
-
 void serve(Mailbox& mailbox) {
   for (;;) {
     if (mailbox.state.load() != Mailbox::asked) {
       wait_while(mailbox.state, mailbox.state.load());
       continue;
     }
-    const Pieces mine = here(reinterpret_cast<std::byte*>(mailbox.address), mailbox.length);
-    const Pieces theirs = here(mailbox.bytes.data(), mailbox.length);
+    const auto* const own = reinterpret_cast<const std::byte*>(mailbox.address);
+    const Pieces mine = Pieces::here(own, mailbox.length);
+    const Pieces theirs = Pieces::here(mailbox.bytes.data(), mailbox.length);
     transfer(mailbox.write ? theirs : mine, mailbox.write ? mine : theirs);
     set(mailbox.state, Mailbox::answered);
   }

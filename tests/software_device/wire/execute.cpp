@@ -132,6 +132,19 @@ Outcome refused(const SharedQp& qp, ibv_wc_status status) {
   return {.status = status, .fails_peer = true};
 }
 
+/// How a request ends whose bytes were to be moved. @param done  if all were
+Outcome after(const SharedQp& qp, Moved moved, const Outcome& done = {}) {
+  switch (moved) {
+    case Moved::all:
+      return done;
+    case Moved::lost_process:
+      return lost(qp);
+    case Moved::bad_address:
+      return refused(qp, IBV_WC_REM_ACCESS_ERR);
+  }
+  return {};
+}
+
 /// What arrives for a QP whose receive queue is empty.
 Outcome no_receive(const SharedQp& qp, const SharedQp& peer, const Request& request) {
   if (!qp.reliable()) {
@@ -179,15 +192,7 @@ Outcome write_remote(SharedQp& qp, SharedQp& peer, const Request& request, const
   Pieces sink(peer.process);
   if (!locate_remote(peer, request, source.pieces.bytes(), IBV_ACCESS_REMOTE_WRITE, keys, sink))
     return refused(qp, IBV_WC_REM_ACCESS_ERR);
-  switch (transfer_write(qp, peer, source.pieces, sink)) {
-    case Moved::all:
-      return {};
-    case Moved::lost_process:
-      return lost(qp);
-    case Moved::bad_address:
-      return refused(qp, IBV_WC_REM_ACCESS_ERR);
-  }
-  return {};
+  return after(qp, transfer_write(qp, peer, source.pieces, sink));
 }
 
 Outcome write_with_immediate(SharedQp& qp, SharedQp& peer, const Request& request,
@@ -211,15 +216,7 @@ Outcome read_remote(SharedQp& qp, SharedQp& peer, const Request& request,
   if (!locate(sges, need, qp.pd, keys, sink)) return ends(IBV_WC_LOC_PROT_ERR);
   if (!locate_remote(peer, request, sink.bytes(), IBV_ACCESS_REMOTE_READ, keys, source))
     return refused(qp, IBV_WC_REM_ACCESS_ERR);
-  switch (transfer(source, sink)) {
-    case Moved::all:
-      return {.byte_len = static_cast<std::uint32_t>(sink.bytes())};
-    case Moved::lost_process:
-      return lost(qp);
-    case Moved::bad_address:
-      return refused(qp, IBV_WC_REM_ACCESS_ERR);
-  }
-  return {};
+  return after(qp, transfer(source, sink), {.byte_len = static_cast<std::uint32_t>(sink.bytes())});
 }
 
 std::uint64_t after_atomic(const Request& request, std::uint64_t before) {
@@ -230,8 +227,7 @@ std::uint64_t after_atomic(const Request& request, std::uint64_t before) {
 /// Atomic among the atomics of all devices of the session, as IBV_ATOMIC_HCA promises.
 Moved run_atomic(const Request& request, const Pieces& target, const Pieces& result) {
   std::uint64_t before = 0;
-  Pieces word(own_process());
-  word.add(reinterpret_cast<std::uint64_t>(&before), sizeof before);
+  const Pieces word = Pieces::here(&before, sizeof before);
   const std::lock_guard locked(tables().atomics);
   if (const Moved read = transfer(target, word); read != Moved::all) return read;
   if (const Moved back = transfer(word, result); back != Moved::all) return back;
@@ -247,15 +243,7 @@ Outcome atomic_remote(SharedQp& qp, SharedQp& peer, const Request& request,
   if (request.remote_address % kAtomicBytes != 0) return refused(qp, IBV_WC_REM_INV_REQ_ERR);
   if (!locate_remote(peer, request, kAtomicBytes, IBV_ACCESS_REMOTE_ATOMIC, keys, target))
     return refused(qp, IBV_WC_REM_ACCESS_ERR);
-  switch (run_atomic(request, target, result)) {
-    case Moved::all:
-      return {.byte_len = kAtomicBytes};
-    case Moved::lost_process:
-      return lost(qp);
-    case Moved::bad_address:
-      return refused(qp, IBV_WC_REM_ACCESS_ERR);
-  }
-  return {};
+  return after(qp, run_atomic(request, target, result), {.byte_len = kAtomicBytes});
 }
 
 #ifdef RDMAMETER_IBV_WR_FLUSH
@@ -384,9 +372,8 @@ bool gather(const SharedQp& qp, const Request& request, std::span<const ibv_sge>
             std::byte* to) {
   HeldKeys keys;
   const Source source = source_of(qp, request, sges, keys);
-  Pieces sink(own_process());
-  sink.add(reinterpret_cast<std::uint64_t>(to), source.pieces.bytes());
-  return source.valid && transfer(source.pieces, sink) == Moved::all;
+  return source.valid &&
+         transfer(source.pieces, Pieces::here(to, source.pieces.bytes())) == Moved::all;
 }
 
 Outcome execute(SharedQp& qp, const Request& request, std::span<const ibv_sge> sges) {

@@ -32,17 +32,13 @@ TornWrites& torn_writes() {
   return *made;
 }
 
-Pieces pieces_of(std::vector<std::byte>& bytes) {
-  Pieces made(own_process());
-  made.add(reinterpret_cast<std::uint64_t>(bytes.data()), bytes.size());
-  return made;
-}
-
 void land_earlier(std::uint32_t qpn) {
   TornWrites& torn = torn_writes();
   const std::lock_guard locked(torn.mutex);
-  if (auto earlier = torn.by_qpn.extract(qpn); !earlier.empty())
-    transfer(pieces_of(earlier.mapped().bytes), earlier.mapped().to);
+  if (const auto earlier = torn.by_qpn.extract(qpn); !earlier.empty()) {
+    const auto& [bytes, to] = earlier.mapped();
+    transfer(Pieces::here(bytes.data(), bytes.size()), to);
+  }
 }
 
 }  // namespace
@@ -57,8 +53,8 @@ Moved transfer_write(SharedQp& qp, const SharedQp& peer, const Pieces& from, con
   const std::size_t before_last = from.bytes() - kLastWord;
   HeldBack middle{.bytes = std::vector<std::byte>(before_last - packet),
                   .to = to.first(before_last).without_first(packet)};
-  const Moved taken =
-      transfer(from.first(before_last).without_first(packet), pieces_of(middle.bytes));
+  const Moved taken = transfer(from.first(before_last).without_first(packet),
+                               Pieces::here(middle.bytes.data(), middle.bytes.size()));
   if (taken != Moved::all) return taken;
   if (const Moved begun = transfer(from.first(packet), to.first(packet)); begun != Moved::all)
     return begun;

@@ -85,8 +85,7 @@ Moved write_to(const Pieces& from, const Pieces& to) {
 /// This process is neither: it moves what two others have left on the wire.
 Moved carry(const Pieces& from, const Pieces& to) {
   std::vector<std::byte> bytes(from.bytes());
-  Pieces here(own_process());
-  here.add(reinterpret_cast<std::uint64_t>(bytes.data()), bytes.size());
+  const Pieces here = Pieces::here(bytes.data(), bytes.size());
   const Moved read = read_from(from, here);
   return read == Moved::all ? write_to(here, to) : read;
 }
@@ -94,8 +93,7 @@ Moved carry(const Pieces& from, const Pieces& to) {
 /// What the kernel does not do.
 Moved move_by_agents(const Pieces& from, const Pieces& to) {
   std::vector<std::byte> bytes(from.bytes());
-  Pieces here(own_process());
-  here.add(reinterpret_cast<std::uint64_t>(bytes.data()), bytes.size());
+  const Pieces here = Pieces::here(bytes.data(), bytes.size());
   if (from.process() == own_process())
     copy_pieces(from, here);
   else if (const Moved read = ask_agent(from, bytes, false); read != Moved::all)
@@ -106,6 +104,12 @@ Moved move_by_agents(const Pieces& from, const Pieces& to) {
 }
 
 }  // namespace
+
+Pieces Pieces::here(const void* data, std::size_t length) {
+  Pieces made(own_process());
+  made.add(reinterpret_cast<std::uint64_t>(data), length);
+  return made;
+}
 
 void Pieces::add(std::uint64_t address, std::size_t length) {
   if (length == 0 || count_ == kMost) return;

@@ -17,6 +17,8 @@ class Pieces {
 
   Pieces() = default;
   explicit Pieces(std::uint32_t process) : process_(process) {}
+  /// A piece of this process's memory.
+  static Pieces here(const void* data, std::size_t length);
 
   std::uint32_t process() const { return process_; }
   std::size_t bytes() const { return bytes_; }

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// Calls of the verb that makes objects of a kind, and of the verb that frees them.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/control/control_call.h"
+#include "core/verbs/check.h"
+
+namespace rdmameter {
+
+/// @tparam Kind  the objects of a kind on a device: `Object` owns one, `kMakes` is the test of the
+///               verb that makes one, try_to_make() that verb alone (null, with errno: it was
+///               refused), made() the same with its errors thrown, and `kFree` frees one
+template <class Kind>
+class ObjectCall : public ControlCall {
+ public:
+  ObjectCall(OpenDevice& device, const TestCase& test_case)
+      : kind_(device, test_case), makes_(test_case.verb == Kind::kMakes) {}
+
+  void hold() override { held_.push_back(kind_.made()); }
+  void prepare() override {
+    if (!makes_) object_ = kind_.made();
+  }
+  int call() noexcept override {
+    if (!makes_) return Kind::kFree(object_.release());
+    object_.reset(kind_.try_to_make());
+    return object_ ? 0 : errno_of_null();
+  }
+  void undo() noexcept override { object_.reset(); }
+  std::string_view verb() const noexcept override {
+    return makes_ ? kind_.making_verb : kind_.freeing_verb;
+  }
+  std::string object() const override { return kind_.object(); }
+
+ protected:
+  Kind kind_;  ///< before the objects: they go first
+  const bool makes_;
+  std::vector<typename Kind::Object> held_;
+  typename Kind::Object object_;  ///< the one of the call
+};
+
+}  // namespace rdmameter
