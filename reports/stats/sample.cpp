@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reports/stats/sample.h"
 
-#include <algorithm>
 #include <cmath>
-#include <numeric>
 
 namespace rdmameter {
 
@@ -22,6 +20,12 @@ double mean(std::span<const double> values) {
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
+double squares_around(std::span<const double> values, double centre) {
+  double squares = 0;
+  for (const double value : values) squares += (value - centre) * (value - centre);
+  return squares;
+}
+
 std::vector<double> logarithms(std::span<const double> values) {
   std::vector<double> list(values.size());
   std::ranges::transform(values, list.begin(), [](double value) { return std::log(value); });
@@ -30,11 +34,7 @@ std::vector<double> logarithms(std::span<const double> values) {
 
 double standard_deviation(std::span<const double> values) {
   if (values.size() < 2) return 0;
-  const auto count = static_cast<double>(values.size());
-  const double middle = mean(values);
-  double squares = 0;
-  for (const double value : values) squares += (value - middle) * (value - middle);
-  return std::sqrt(squares / (count - 1));
+  return std::sqrt(squares_around(values, mean(values)) / static_cast<double>(values.size() - 1));
 }
 
 }  // namespace rdmameter

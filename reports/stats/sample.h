@@ -2,6 +2,9 @@
 // What a handful of replicates says by itself: its middle and its spread.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
+#include <numeric>
 #include <optional>
 #include <span>
 #include <vector>
@@ -16,8 +19,19 @@ std::optional<double> known_median(const std::vector<double>& values);  ///< of 
 /// @param values  not empty
 double mean(std::span<const double> values);
 
+/// The sum of their squared distances from it.
+double squares_around(std::span<const double> values, double centre);
+
 /// Natural logarithms, in which ratios become differences. @param values  each above 0
 std::vector<double> logarithms(std::span<const double> values);
+
+/// 0 to count - 1, ascending by key(index); what is equal stays in order.
+std::vector<std::size_t> order_by(std::size_t count, const auto& key) {
+  std::vector<std::size_t> order(count);
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::stable_sort(order, {}, key);
+  return order;
+}
 
 /// The standard deviation of a normal distribution, by its median absolute deviation.
 inline constexpr double kMadOfNormal = 1.4826;

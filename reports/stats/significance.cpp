@@ -7,6 +7,8 @@
 #include <numeric>
 #include <random>
 
+#include "reports/stats/sample.h"
+
 namespace rdmameter {
 namespace {
 
@@ -66,9 +68,7 @@ double fisher_exact(const Failures& base, const Failures& other) {
 }
 
 std::vector<double> benjamini_hochberg(std::span<const double> p_values) {
-  std::vector<std::size_t> order(p_values.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::ranges::sort(order, {}, [&](std::size_t index) { return p_values[index]; });
+  const auto order = order_by(p_values.size(), [&](std::size_t at) { return p_values[at]; });
   std::vector<double> adjusted(p_values.size());
   double min = 1;  // of those with a greater p-value
   for (std::size_t rank = order.size(); rank > 0; --rank) {

@@ -34,7 +34,7 @@ std::string in_unit(const std::optional<double>& value, double unit) {
 }
 
 /// "8.12-9.4"
-std::string interval_text(const std::optional<PredictionInterval>& interval, double unit) {
+std::string interval_text(const std::optional<Interval>& interval, double unit) {
   return interval ? known_digits(interval->low / unit) + "-" + known_digits(interval->high / unit)
                   : kUnknown;
 }

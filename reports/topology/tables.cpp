@@ -4,7 +4,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <limits>
+#include <cmath>
 #include <map>
 #include <set>
 #include <tuple>
@@ -52,7 +52,7 @@ std::vector<TopologyCase> fastest_first(std::span<const TopologyCase> cases) {
     if (one.topology->collective) chosen.push_back(one);
   std::ranges::stable_sort(chosen, {}, [](const TopologyCase& one) {
     return std::tuple(kind_of(one), one.size_bytes, one.topology->ranks,
-                      one.p50_ns.value_or(std::numeric_limits<double>::infinity()));
+                      one.p50_ns.value_or(INFINITY));
   });
   return chosen;
 }

@@ -69,9 +69,8 @@ double CostFit::leverage(std::span<const double> terms) const {
   return sum / (value * value);
 }
 
-std::optional<PredictionInterval> CostFit::interval(std::span<const double> terms,
-                                                    const std::string& graph,
-                                                    std::size_t kind) const {
+std::optional<Interval> CostFit::interval(std::span<const double> terms, const std::string& graph,
+                                          std::size_t kind) const {
   constexpr double kBeyond = 0.025;  // on each side
   const double tells_nothing = std::log(10);
   const auto known = static_cast<std::size_t>(std::ranges::count(squares_.known, true));
@@ -83,7 +82,7 @@ std::optional<PredictionInterval> CostFit::interval(std::span<const double> term
   const double half = std::max(t * spread_ * std::sqrt(1 + of_row * leverage(terms)),
                                std::log1p(error));  // of the log
   if (half > tells_nothing) return std::nullopt;
-  return PredictionInterval{value * std::exp(-half), value * std::exp(half)};
+  return Interval{value * std::exp(-half), value * std::exp(half)};
 }
 
 void CostFit::leave_out_max_ranks(std::span<const FitPoint> points) {

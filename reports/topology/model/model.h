@@ -92,8 +92,8 @@ std::optional<double> model_share(const TopologyModel& model, const Row& row);
 
 /// The predicted latency of one message.
 struct PredictedLatency {
-  std::optional<double> mean_ns, farthest_ns;          ///< over all pairs; of the farthest
-  std::optional<PredictionInterval> mean_interval_ns;  ///< CostFit::interval()
+  std::optional<double> mean_ns, farthest_ns;  ///< over all pairs; of the farthest
+  std::optional<Interval> mean_interval_ns;    ///< CostFit::interval()
 };
 
 /// A shape at a number of ranks, by the model.
