@@ -170,12 +170,7 @@ std::string show_groups(const std::vector<const Group*>& groups, const Defaults&
   if (!options.all) settings += settings.empty() ? "defaults" : "; others are defaults";
   std::string text = labelled("settings", settings, options.style);
   std::vector<std::pair<std::string, std::vector<const Group*>>> kinds;
-  for (const Group* group : groups) {
-    const std::string kind = kind_of(*group);
-    auto found = std::ranges::find(kinds, kind, [](const auto& known) { return known.first; });
-    if (found == kinds.end()) found = kinds.insert(kinds.end(), {kind, {}});
-    found->second.push_back(group);
-  }
+  for (const Group* group : groups) entry_of(kinds, kind_of(*group)).push_back(group);
   for (const auto& [kind, members] : kinds)
     text += show_kind(members, common, defaults, line_rate, options);
   for (const std::string& remark : {dash_text(kTooFewSamples), std::string(kTailMayBeMissing)})
@@ -256,9 +251,8 @@ std::string failures(const std::vector<Row>& rows, Row::Status status, const cha
   std::vector<std::pair<std::string, Names>> reasons;
   for (const Row& row : rows) {
     if (row.status != status) continue;
-    auto reason = std::ranges::find(reasons, row.message, &std::pair<std::string, Names>::first);
-    if (reason == reasons.end()) reason = reasons.insert(reasons.end(), {row.message, {}});
-    ++reason->second[{test_of(row), transport_of(row)}][shorten_name(row.name, common)];
+    Names& names = entry_of(reasons, row.message);
+    ++names[{test_of(row), transport_of(row)}][shorten_name(row.name, common)];
   }
   std::string text;
   for (const auto& [message, names] : reasons)

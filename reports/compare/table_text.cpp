@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "reports/compare/output.h"
+#include "reports/summary/facts.h"
 #include "reports/text/text.h"
 
 namespace rdmameter {
@@ -91,14 +92,9 @@ std::string cases_text(const Comparison& comparison, const std::vector<VerdictLi
 
 /// A line for each note, before which stand the cases that have it.
 std::string notes(const std::vector<VerdictLine>& lines, const TextStyle& style) {
-  using Noted = std::pair<std::string, std::vector<std::string>>;
-  std::vector<Noted> noted;
-  for (const VerdictLine& line : lines) {
-    if (line.note.empty()) continue;
-    auto at = std::ranges::find(noted, line.note, &Noted::first);
-    if (at == noted.end()) at = noted.insert(at, {line.note, {}});
-    at->second.push_back(line.name);
-  }
+  std::vector<std::pair<std::string, std::vector<std::string>>> noted;
+  for (const VerdictLine& line : lines)
+    if (!line.note.empty()) entry_of(noted, line.note).push_back(line.name);
   std::string text;
   for (const auto& [note, names] : noted)
     text += wrap("  ", fmt::format("{}: {}.", first_names(names, kFewCases), printable(note)),

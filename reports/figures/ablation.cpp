@@ -104,24 +104,17 @@ std::vector<Ablation> ablations_of(const Json& context, std::span<const Row> row
   const std::vector<AblationAxis> axes = axes_in(context);
   struct Member {
     const Row* row;
-    FactorPlace place;
+    FactorSet levels;
   };
-  std::vector<std::vector<Member>> experiments;
-  for (const Row& row : rows) {
-    FactorPlace place = place_of(row, axes);
-    if (place.has == 0) continue;
-    auto same = std::ranges::find_if(experiments, [&](const auto& members) {
-      return members.front().place.name == place.name && members.front().place.has == place.has;
-    });
-    if (same == experiments.end())
-      same = experiments.insert(experiments.end(), std::vector<Member>());
-    same->push_back({&row, std::move(place)});
-  }
+  std::vector<std::pair<std::pair<std::string, FactorSet>, std::vector<Member>>> experiments;
+  for (const Row& row : rows)
+    if (const FactorPlace place = place_of(row, axes); place.has != 0)
+      entry_of(experiments, {place.name, place.has}).push_back({&row, place.levels});
   std::vector<Ablation> found;
-  for (const auto& members : experiments) {
+  for (const auto& [of, members] : experiments) {
     Ablation& ablation = found.emplace_back();
-    const FactorSet has = members.front().place.has;
-    ablation.name = members.front().place.name;
+    const FactorSet has = of.second;
+    ablation.name = of.first;
     for (std::size_t i = 0; i < axes.size(); ++i)
       if ((has >> i & 1) != 0) ablation.axes.push_back(axes[i]);
     const auto measured = [](const Member& member) {
@@ -138,7 +131,7 @@ std::vector<Ablation> ablations_of(const Json& context, std::span<const Row> row
       repetitions.insert(member.row->repetition);
       if (!measured(member)) continue;
       const double value = by_p50 && !rate ? *p50_of(*member.row) : member.row->real_time_ns;
-      runs.push_back({packed(member.place.levels, has), member.row->repetition, value});
+      runs.push_back({packed(member.levels, has), member.row->repetition, value});
     }
     ablation.repetitions = repetitions.size();
     ablation.analysis = analyse_factorial(runs, ablation.axes.size());

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Of sweeps where latency over load bends, and the rates that say so.
-#include <fmt/core.h>
 #include <fmt/format.h>
 
 #include <map>

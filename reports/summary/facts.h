@@ -2,11 +2,13 @@
 // What a result's JSON holds, whatever it is: nothing here throws.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/result/row.h"
@@ -35,5 +37,12 @@ std::string transport_of(const Row& row);
 
 /// Unless the list has it. @return  was it added?
 bool add_once(std::vector<std::string>& list, const std::string& text);
+
+/// The value of a key in a list that is in the order in which keys came; an empty one of a new key.
+template <class Key, class Value>
+Value& entry_of(std::vector<std::pair<Key, Value>>& list, const Key& key) {
+  const auto found = std::ranges::find_if(list, [&](const auto& one) { return one.first == key; });
+  return found == list.end() ? list.emplace_back(key, Value()).second : found->second;
+}
 
 }  // namespace rdmameter

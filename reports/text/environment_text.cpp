@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reports/text/environment_text.h"
 
-#include <fmt/core.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -214,11 +213,7 @@ std::vector<EnvironmentEnd> environment_ends(const Json& ours) {
     if (fact_at(one, "clock").is_object())
       for (const char* key : {"error_ppm", "ticks_per_ns", "resolution_ns", "reason"})
         one.at("clock").erase(key);
-    auto same = std::find_if(groups.begin(), groups.end(),
-                             [&one](const auto& group) { return group.first == one; });
-    if (same == groups.end())
-      same = groups.emplace(groups.end(), std::move(one), std::vector<std::string>());
-    same->second.push_back(rank.is_number_unsigned() ? rank.dump() : "?");
+    entry_of(groups, one).push_back(rank.is_number_unsigned() ? rank.dump() : "?");
   }
   for (auto& [environment, ranks] : groups)
     ends.push_back({ranks_text(ranks), std::move(environment)});

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reports/topology/decision_table.h"
 
-#include <fmt/core.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -81,10 +80,7 @@ Overs overs_of(std::span<const ShapeChoice> choices) {
   for (const ShapeChoice& choice : choices) {
     const auto [at, is_new] = known.emplace(choice.shape, choice.over);
     if (at->second != choice.over) return {};
-    if (!is_new) continue;
-    auto found = std::ranges::find(overs, choice.over, &Overs::value_type::first);
-    if (found == overs.end()) found = overs.insert(found, {choice.over, {}});
-    found->second.push_back(choice.shape);
+    if (is_new) entry_of(overs, choice.over).push_back(choice.shape);
   }
   return overs;
 }
