@@ -165,11 +165,8 @@ std::vector<CurvePoint> curve_of(const CaseSummary& summary);
 
 // ---- The stalls that made samples late.
 
-/// Do all repetitions attribute their late samples?
-bool has_blame(const CaseSummary& summary);
-
 /// The longest of all repetitions, at most so many, the longest first.
-/// @param cases  each has_blame()
+/// @param cases  all repetitions of which attribute their late samples
 std::vector<BlameData::Stall> longest_stalls(const std::vector<const CaseSummary*>& cases,
                                              std::size_t most);
 

@@ -14,7 +14,8 @@ namespace rdmameter {
 namespace {
 
 const std::vector<LoadPart>& mix_of(const Row& row) {
-  return row.load->mix;
+  static const std::vector<LoadPart> kNone;
+  return row.load ? row.load->mix : kNone;
 }
 
 FigureColumn time_column(const char* head, LatencyData LoadPart::*time, double percent) {
@@ -25,14 +26,8 @@ FigureColumn time_column(const char* head, LatencyData LoadPart::*time, double p
   return part_column({head, "µs"}, 3, mix_of, us_of, kTooFewSamples);
 }
 
-bool has_mix(const CaseSummary& summary) {
-  return !summary.repetitions.empty() &&
-         std::ranges::all_of(summary.repetitions,
-                             [](const Row* row) { return row->load && !row->load->mix.empty(); });
-}
-
 std::string mix_part(FigureLine line) {
-  const LoadPart& part = line.summary->repetitions.front()->load->mix[line.part];
+  const LoadPart& part = mix_of(*line.summary->repetitions.front())[line.part];
   return fmt::format("{} {}", printable(part.operation), part.size_bytes);
 }
 
@@ -53,8 +48,8 @@ std::vector<FigureCsv> mix_csv() {
 
 Figures mix_figures() {
   return {.title = "parts of the mix",
-          .has = has_mix,
-          .parts = [](const Row& row) { return row.load ? row.load->mix.size() : 0; },
+          .has = all_have<mix_of>,
+          .parts = [](const Row& row) { return mix_of(row).size(); },
           .columns = always({text_column({.head = "part", .is_text = true}, mix_part),
                              part_column({"offered", "/s"}, 0, mix_of, &LoadPart::offered_per_s),
                              part_column({"reached", "/s"}, 0, mix_of, &LoadPart::reached_per_s),

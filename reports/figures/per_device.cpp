@@ -28,12 +28,6 @@ std::vector<double> percents_of_fastest(const Row& row) {
   return percents;
 }
 
-bool has_devices(const CaseSummary& summary) {
-  return !summary.repetitions.empty() &&
-         std::ranges::all_of(summary.repetitions,
-                             [](const Row* row) { return !row->per_device.empty(); });
-}
-
 std::string slot_remark(const FigureLines& lines) {
   const bool any = std::ranges::any_of(lines, [](const FigureLine& line) {
     return slot_percent(line.summary->repetitions.front()->per_device[line.part]).has_value();
@@ -55,7 +49,7 @@ Figures per_device_figures() {
   FigureColumn slot = part_column({"of its slot", "%"}, 1, kDevices, slot_percent);
   bound.unless_unknown = slot.unless_unknown = true;
   return {.title = "devices, one by one",
-          .has = has_devices,
+          .has = all_have<kDevices>,
           .parts = [](const Row& row) { return row.per_device.size(); },
           .columns =
               always({device_column("device", &DeviceData::device),

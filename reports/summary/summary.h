@@ -31,12 +31,17 @@ struct Group {
   std::vector<CaseSummary> cases;    ///< ordered by the values of `varying`
 };
 
-/// Do all repetitions have such a part of a measurement?
+/// Do all repetitions have such a part of a measurement, or such a list?
+/// @tparam part  a member of Row, or a function
 template <auto part>
 bool all_have(const CaseSummary& summary) {
-  for (const Row* row : summary.repetitions)
-    if (!(row->*part).has_value()) return false;
-  return true;
+  return std::ranges::all_of(summary.repetitions, [](const Row* row) {
+    const auto& found = std::invoke(part, *row);
+    if constexpr (requires { found.has_value(); })
+      return found.has_value();
+    else
+      return !found.empty();
+  });
 }
 
 /// Groups in the order of their first rows. Rows that failed or were skipped are in none, nor those
