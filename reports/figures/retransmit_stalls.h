@@ -97,10 +97,11 @@ enum class LossEvent : std::uint8_t {
 };
 inline constexpr std::size_t kLossEvents = 5;
 
+/// Counters that mean the same.
 struct LossCounterInfo {
-  std::string_view name;
-  LossEvent event;
-  std::string_view meaning;  ///< as the end that counted it sees it
+  std::string_view meaning;               ///< as the end that counted it sees it
+  std::array<std::string_view, 5> names;  ///< of drivers; empty: no further one
+  LossEvent event = LossEvent::other;
 };
 
 /// @return  nullptr: not a counter of loss, or not known
