@@ -68,11 +68,9 @@ double severity(const MetricEffect& one) {
 
 /// Of an open case: is it a member that is open, or a finding that more runs settle?
 bool more_would_tell(const CaseComparison& one) {
-  const auto open = [](CaseVerdict verdict) {
-    return verdict == CaseVerdict::suspect || verdict == CaseVerdict::inconclusive;
-  };
-  return open(one.verdict) && (open(one.effects.front().verdict) ||
-                               std::ranges::any_of(one.findings, open, &CaseFinding::verdict));
+  return is_open(one.verdict) &&
+         (is_open(one.effects.front().verdict) ||
+          std::ranges::any_of(one.findings, is_open, &CaseFinding::verdict));
 }
 
 struct Significance {

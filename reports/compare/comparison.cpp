@@ -67,10 +67,6 @@ Gates split_gates(const std::vector<std::string>& texts, Comparison& comparison)
   return gates;
 }
 
-bool is_open(CaseVerdict verdict) {
-  return verdict == CaseVerdict::suspect || verdict == CaseVerdict::inconclusive;
-}
-
 Conclusion conclusion_of(const Comparison& comparison) {
   bool failed = false, open = comparison.strict && !comparison.only_base.empty();
   for (const GateFinding& finding : comparison.gates) {

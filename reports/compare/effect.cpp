@@ -6,7 +6,6 @@
 #include <map>
 #include <utility>
 
-#include "reports/stats/batch_change.h"
 #include "reports/stats/sample.h"
 #include "reports/stats/student_t.h"
 
@@ -38,17 +37,6 @@ std::map<std::uint64_t, double> run_values(const ComparableCase& test_case, Metr
   std::map<std::uint64_t, double> values;
   for (const auto& [run, list] : repetitions) values[run] = of_run(metric, list);
   return values;
-}
-
-BatchValues batch_values(const std::map<std::uint64_t, double>& by_run, Metric metric,
-                         const std::vector<std::size_t>& batch_of_run) {
-  BatchValues batches;
-  for (const auto& [run, value] : by_run) {
-    const std::size_t batch = run < batch_of_run.size() ? batch_of_run[run] : 0;
-    if (batches.size() <= batch) batches.resize(batch + 1);
-    batches[batch].push_back(turned(metric, std::log(value)));
-  }
-  return batches;
 }
 
 double median_run(const std::map<std::uint64_t, double>& by_run) {
@@ -167,8 +155,9 @@ MetricSweep sweep_of_runs(const std::vector<Pair>& pairs, Metric metric, const F
     effect.other = median_run(other);
     set_problem(effect, metric);
     if (!effect.problem.empty()) continue;
-    sides.push_back({.base = batch_values(base, metric, batches.base),
-                     .other = batch_values(other, metric, batches.other)});
+    const auto logarithm = [&](double value) { return turned(metric, std::log(value)); };
+    sides.push_back({.base = by_batch(base, batches.base, logarithm),
+                     .other = by_batch(other, batches.other, logarithm)});
     at.push_back(i);
   }
   const BatchChanges changes =
