@@ -75,13 +75,8 @@ std::string cases_text(const Comparison& comparison, const std::vector<VerdictLi
   }
   if (table.titles.empty()) return "";
   std::size_t widest = 0;
-  const std::string one_block = render(table, style);
-  for (std::size_t begin = 0; begin < one_block.size();) {
-    const std::size_t end = one_block.find('\n', begin);
-    const std::string_view line = std::string_view(one_block).substr(begin, end - begin);
+  for (const std::string& line : split_text(render(table, style), '\n'))
     if (line.starts_with("    ")) widest = std::max(widest, text_width(line));  // else a title
-    begin = end + 1;
-  }
   if (style.narrow && widest > style.width) table.key_columns = 1;  // intervals and q go on below
   std::string legend =
       "q: how likely chance alone makes it as much worse, all cases taken together; at most 0.025 "

@@ -18,14 +18,9 @@ namespace {
 /// gives way.
 std::string label(std::string_view name, std::string_view value) {
   std::string text;
-  for (std::size_t begin = 0; begin <= value.size();) {
-    const std::size_t end = std::min(value.find('\n', begin), value.size());
-    for (const char c : printable(std::string(value.substr(begin, end - begin)))) {
-      if (c == '\\' || c == '"') text += '\\';
-      text += c;
-    }
-    if (end < value.size()) text += "\\n";
-    begin = end + 1;
+  for (const char c : printable_lines(value)) {
+    if (c == '\\' || c == '"' || c == '\n') text += '\\';
+    text += c == '\n' ? 'n' : c;
   }
   return fmt::format("{}=\"{}\"", name, text);
 }
@@ -44,9 +39,7 @@ std::string labels_of(const CaseNumbers& values) {
   std::string text = label("case", values.name) + "," + label("test", test_of(row)) + "," +
                      label("transport", transport_of(row));
   std::vector<std::string> used = {"case", "test", "transport", "quantile"};
-  for (std::string_view rest = row.name; !rest.empty();) {
-    const std::string_view part = rest.substr(0, rest.find('/'));
-    rest.remove_prefix(std::min(part.size() + 1, rest.size()));
+  for (const std::string& part : split_text(row.name, '/')) {
     const std::size_t colon = part.find(':');
     if (colon == part.npos) continue;
     const std::string name = label_name(part.substr(0, colon));

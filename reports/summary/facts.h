@@ -31,6 +31,9 @@ const nlohmann::ordered_json& list_at(const nlohmann::ordered_json& json, std::s
 /// A value without its unit, printable; nothing for null.
 std::string value_text(const nlohmann::ordered_json& value);
 
+/// What stands between the separators; of a text without any, all of it.
+std::vector<std::string> split_text(std::string_view text, char separator);
+
 /// The test and the transport that the name's first two parts and `case` tell.
 std::string test_of(const Row& row);
 std::string transport_of(const Row& row);

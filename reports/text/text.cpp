@@ -14,6 +14,8 @@
 #include <iterator>
 #include <utility>
 
+#include "reports/summary/facts.h"
+
 namespace rdmameter {
 namespace {
 
@@ -60,16 +62,6 @@ std::string_view entity_of(char c) {
 
 std::string escaped(std::string_view text, int code, const TextStyle& style) {
   return style.color ? fmt::format("\x1b[{}m{}\x1b[0m", code, text) : std::string(text);
-}
-
-std::vector<std::string> name_parts(const std::string& name) {
-  std::vector<std::string> parts;
-  for (std::size_t begin = 0; begin <= name.size();) {
-    const std::size_t end = std::min(name.find('/', begin), name.size());
-    parts.push_back(name.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return parts;
 }
 
 }  // namespace
@@ -216,9 +208,9 @@ std::string markdown_text(std::string_view text) {
 
 std::vector<std::string> common_parts(std::span<const std::string> names) {
   if (names.size() < 2) return {};
-  std::vector<std::string> common = name_parts(names.front());
+  std::vector<std::string> common = split_text(names.front(), '/');
   for (const std::string& name : names) {
-    const std::vector<std::string> parts = name_parts(name);
+    const std::vector<std::string> parts = split_text(name, '/');
     std::erase_if(common, [&](const std::string& part) {
       return part.find(':') == part.npos || std::ranges::count(parts, part) == 0;
     });
@@ -235,7 +227,7 @@ std::string first_names(std::span<const std::string> names, std::size_t most) {
 }
 
 std::string shorten_name(const std::string& name, std::span<const std::string> parts) {
-  std::vector<std::string> own = name_parts(name);
+  std::vector<std::string> own = split_text(name, '/');
   std::erase_if(own, [&](const std::string& part) { return std::ranges::count(parts, part) > 0; });
   return fmt::format("{}", fmt::join(own, "/"));
 }
