@@ -129,7 +129,7 @@ std::vector<std::vector<Prediction>> predictions_of(const TopologyModel& model) 
   for (const ModelShape& shape : model.shapes) {
     list.emplace_back();
     for (std::uint64_t n = 2; n <= kMaxDrawnRanks; n *= 2)
-      if (n >= model.ranks.front())
+      if (n >= *model.ranks.begin())
         if (auto at = predict(model, shape, n)) list.back().push_back(std::move(*at));
   }
   return list;

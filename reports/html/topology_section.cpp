@@ -89,7 +89,7 @@ std::string model_table(const TopologyModel& model) {
 std::string predictions_html(const TopologyModel& model) {
   std::vector<std::uint64_t> ranks;
   for (const std::uint64_t n : {64U, 1024U, 16384U})
-    if (n > model.ranks.back()) ranks.push_back(n);
+    if (n > *model.ranks.rbegin()) ranks.push_back(n);
   std::string unknown;
   const std::string html = html_table(prediction_table(model, ranks, unknown));
   if (html.empty()) return "";

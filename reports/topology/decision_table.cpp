@@ -118,7 +118,7 @@ std::string ruled_out(std::span<const TopologyModel> models, std::uint64_t size_
                       const Exceeds& exceeds) {
   std::vector<std::string> out;
   for (const TopologyModel& model : models)
-    if (std::ranges::binary_search(model.sizes_bytes, size_bytes))
+    if (model.sizes_bytes.contains(size_bytes))
       for (const ModelShape& shape : model.shapes)
         if (const auto ranks = ranks_beyond(model, shape, exceeds))
           add_once(out, fmt::format("{} from {} ranks", printable(shape_text(shape)), *ranks));

@@ -43,8 +43,7 @@ std::string shapes_text(Table table, std::string title, const TextStyle& style) 
 }
 
 /// For each size: what each graph needs, from the first traffic that measured it.
-std::string resources(Cases cases, const std::vector<std::uint64_t>& sizes,
-                      const TextStyle& style) {
+std::string resources(Cases cases, const std::set<std::uint64_t>& sizes, const TextStyle& style) {
   std::string text;
   for (const std::uint64_t size : sizes) {
     std::vector<TopologyCase> chosen;

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <set>
 #include <string_view>
 #include <utility>
 
@@ -107,8 +106,9 @@ class ModelCollector {
     if (const ModelShape shape = shape_of(row);
         std::ranges::find(model_.shapes, shape) == model_.shapes.end())
       model_.shapes.push_back(shape);
-    ranks_.insert(topology.ranks);
-    if (message_size_of(row) > 0) sizes_.insert(message_size_of(row));  // a barrier has none
+    model_.ranks.insert(topology.ranks);
+    if (const std::uint64_t size = message_size_of(row); size > 0)  // a barrier has none
+      model_.sizes_bytes.insert(size);
     model_.yielding = model_.yielding || topology.yielding;
     model_.judged_shared =
         model_.judged_shared || (topology.yielding && topology.straggler &&
@@ -117,13 +117,10 @@ class ModelCollector {
     ++rows_;
     if (reach_of(topology.traffic) == Reach::pair) pairs_.emplace_back(&row, rows_);
     add_memory(row);
-    if (message_interval_ns(row) && topology.hops) exchanges_.insert(exchange_name(topology));
+    if (message_interval_ns(row) && topology.hops) model_.exchanges.insert(exchange_name(topology));
   }
 
   TopologyModel take() {
-    model_.ranks.assign(ranks_.begin(), ranks_.end());
-    model_.sizes_bytes.assign(sizes_.begin(), sizes_.end());
-    model_.exchanges.assign(exchanges_.begin(), exchanges_.end());
     place_pairs();
     const bool by_kind = std::ranges::count(model_.kinds, true) > 1;
     const std::vector<FitPoint> latencies = by_kind ? points_by_kind() : points_by_hops();
@@ -214,9 +211,7 @@ class ModelCollector {
 
   RankPlaces hosts_of_result_;
   TopologyModel model_;
-  std::set<std::uint64_t> ranks_, sizes_;
   std::size_t rows_ = 0;
-  std::set<std::string> exchanges_;
   std::vector<std::pair<const Row*, std::size_t>> pairs_;  ///< with their numbers
   std::vector<RankPlaces> places_;                         ///< of each of pairs_
   std::size_t rows_with_memory_ = 0, rows_of_closed_form_ = 0;

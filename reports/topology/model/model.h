@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -36,14 +37,13 @@ std::string shape_text(const ModelShape& shape);
 /// The model from the rows of one set of axes. Shapes, ranks, sizes and traffics are of
 /// all of them.
 struct TopologyModel {
-  nlohmann::ordered_json setting;          ///< the other axes
-  std::vector<ModelShape> shapes;          ///< as measured, in the order of the cases
-  std::vector<std::uint64_t> ranks;        ///< ascending
-  std::vector<std::uint64_t> sizes_bytes;  ///< ascending
-  bool yielding = false;                   ///< in some row, ranks outnumbered cores
-  bool judged_shared = false;              ///< such a row has a verdict: topo --judge-shared
-  double max_qps = 0;                      ///< of a rank
-  std::optional<CostFit> latency;          ///< one way, between two ranks of a quiet network
+  nlohmann::ordered_json setting;  ///< the other axes
+  std::vector<ModelShape> shapes;  ///< as measured, in the order of the cases
+  std::set<std::uint64_t> ranks, sizes_bytes;
+  bool yielding = false;             ///< in some row, ranks outnumbered cores
+  bool judged_shared = false;        ///< such a row has a verdict: topo --judge-shared
+  double max_qps = 0;                ///< of a rank
+  std::optional<CostFit> latency;    ///< one way, between two ranks of a quiet network
   RankPlaces places;                 ///< of the pairs that `latency` was fitted to, of most ranks
   ByKind<bool> kinds{};              ///< are there such pairs among them?
   bool unknown_kinds = false;        ///< and others, of which it is not known
@@ -52,8 +52,8 @@ struct TopologyModel {
   /// Then so do predictions.
   bool knows_memory = false;
   bool relays = false;  ///< did messages go between all ranks, so that some are relayed?
-  /// Traffics whose rate was measured, as exchange_name() calls them, in order.
-  std::vector<std::string> exchanges;
+  /// Traffics whose rate was measured, as exchange_name() calls them.
+  std::set<std::string> exchanges;
 };
 
 /// One model for each setting. A row whose traffic lacks an axis of another (pairs, seed) goes into
