@@ -27,6 +27,10 @@ using Json = nlohmann::ordered_json;
 
 constexpr int kPointsPerDecade = 20;
 
+Json number(const std::optional<double>& value, double divisor = 1) {
+  return value ? short_number(*value / divisor) : Json();
+}
+
 Json curve_of(const HistogramData& data, double divisor) {
   Json curve = Json::array({short_number(static_cast<double>(data.min_ns) / divisor)});
   for (int i = 1;; ++i) {
@@ -136,11 +140,10 @@ Json case_data(const PageCase& one, const std::vector<std::string>& axes) {
 /// reader keeps without a look at it, so all of it is doubted here.
 Json rates_of(const Row& row) {
   constexpr std::size_t kMaxPoints = 200;
-  const Json series = row.extra.is_object() ? row.extra.value("series", Json()) : Json();
+  const Json& series = fact_at(row.extra, "series");
   const auto counts = [&series](const char* key) {
     std::vector<double> list;
-    if (!series.is_object() || !series.contains(key)) return list;
-    for (const Json& one : series.at(key))
+    for (const Json& one : fact_at(series, key))
       if (one.is_number_unsigned()) list.push_back(one.get<double>());
     return list;
   };
@@ -159,10 +162,6 @@ Json rates_of(const Row& row) {
     sum = 0;
   }
   return rates;
-}
-
-Json number(const std::optional<double>& value) {
-  return value ? short_number(*value) : Json();
 }
 
 Json sweep_load(const CaseSummary& summary, Json load) {
@@ -232,16 +231,14 @@ Json latencies_over_time(const CaseNumbers& numbers) {
   Json all = Json::array();
   for (const Row* row : numbers.summary.repetitions) {
     if (!row->over_time || row->over_time->count.size() < 2) continue;
-    const auto number = [divisor = latency_divisor(*row)](const std::optional<double>& value) {
-      return value ? short_number(*value / divisor) : Json();
-    };
+    const double divisor = latency_divisor(*row);
     const OverTimeData& data = *row->over_time;
     Json points = Json::array();
     for (std::size_t i = 0; i < data.count.size(); ++i)
       points.push_back({short_number(static_cast<double>(i + 1) *
                                      static_cast<double>(data.interval_ns) / kNsPerSecond),
-                        number(data.p50_ns[i]), number(data.p99_ns[i]), number(data.max_ns[i]),
-                        data.lost.empty() ? 0 : data.lost[i]});
+                        number(data.p50_ns[i], divisor), number(data.p99_ns[i], divisor),
+                        number(data.max_ns[i], divisor), data.lost.empty() ? 0 : data.lost[i]});
     all.push_back(std::move(points));
   }
   return all;

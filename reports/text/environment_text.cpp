@@ -63,26 +63,25 @@ std::string fact(const Json& object, const char* key, std::string_view before,
   return value.empty() ? "" : fmt::format(", {}{}{}", before, value, after);
 }
 
+/// The list of fact()s without the comma that it begins with.
+std::string without_comma(const std::string& facts) {
+  return facts.empty() ? "" : facts.substr(2);
+}
+
 /// Who an end is, and what of it makes a figure what it is. The names are not told.
 Facts short_facts_of(const Json& end) {
-  const Json device = end.value("device", Json::object());
-  Facts facts{{"host", value_text(fact_at(end, "hostname"))}};
-  if (device.is_object()) {
-    facts.emplace_back("device", device_line(device));
-    const std::string pcie = fact(device, "pcie_speed", "PCIe ") + fact(device, "pcie_width", "x");
-    facts.emplace_back("pcie", pcie.empty() ? "" : pcie.substr(2));
-    const std::string driver =
-        fact(device, "driver", "driver ") + fact(device, "firmware", "firmware ");
-    facts.emplace_back("driver", driver.empty() ? "" : driver.substr(2));
-  }
+  const Json& device = fact_at(end, "device");
+  Facts facts{{"host", value_text(fact_at(end, "hostname"))}, {"device", device_line(device)}};
+  facts.emplace_back(
+      "pcie", without_comma(fact(device, "pcie_speed", "PCIe ") + fact(device, "pcie_width", "x")));
+  facts.emplace_back("driver", without_comma(fact(device, "driver", "driver ") +
+                                             fact(device, "firmware", "firmware ")));
   facts.emplace_back("cpu", value_text(fact_at(end, "cpu_model")) +
                                 fact(end, "cpu_count", "", " CPUs") +
                                 fact(end, "cpu_governor", "governor "));
   facts.emplace_back("kernel", value_text(fact_at(end, "kernel")));
-  if (end.value("virtualized", Json()) == true)
-    facts.emplace_back("virtualized", "virtual machine");
-  const std::string verbs = value_text(fact_at(end, "libibverbs"));
-  facts.emplace_back("libibverbs", verbs.empty() ? "" : "libibverbs " + verbs);
+  if (fact_at(end, "virtualized") == true) facts.emplace_back("virtualized", "virtual machine");
+  facts.emplace_back("libibverbs", without_comma(fact(end, "libibverbs", "libibverbs ")));
   const std::string build = value_text(fact_at(end, "build"));
   facts.emplace_back("build", build.empty() || build == "optimised" ? "" : "build: " + build);
   std::erase_if(facts, [](const auto& known) { return known.second.empty(); });
@@ -207,7 +206,7 @@ std::vector<EnvironmentEnd> environment_ends(const Json& ours) {
   std::vector<std::pair<Json, std::vector<std::string>>> groups;
   for (Json one : list_at(ours, "ranks")) {
     if (!one.is_object()) continue;
-    const Json rank = one.value("rank", Json());
+    const Json rank = fact_at(one, "rank");
     one.erase("rank");
     // Of each process its own, and none of what tells machines apart.
     if (fact_at(one, "clock").is_object())
