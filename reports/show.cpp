@@ -182,7 +182,7 @@ std::string show_groups(const std::vector<const Group*>& groups, const Defaults&
 
 /// Such a group has tables of its own.
 bool of_topologies(const Group& group) {
-  return std::all_of(group.cases.begin(), group.cases.end(), [](const CaseSummary& summary) {
+  return std::ranges::all_of(group.cases, [](const CaseSummary& summary) {
     return summary.repetitions.front()->topology.has_value();
   });
 }

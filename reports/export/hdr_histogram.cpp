@@ -117,8 +117,8 @@ std::vector<CaseNumbers> latency_cases(const ResultFile& file) {
 /// A tag holds no comma, space or line end, which part a line's fields.
 std::string tag_of(const std::string& name) {
   std::string tag = printable(name);
-  std::replace_if(
-      tag.begin(), tag.end(), [](char c) { return c == ',' || c == ' '; }, '_');
+  std::ranges::replace_if(
+      tag, [](char c) { return c == ',' || c == ' '; }, '_');
   return tag;
 }
 

@@ -53,9 +53,7 @@ std::string to_otava(std::span<const ResultFile> files) {
   std::vector<std::string> columns;
   std::vector<Line> lines;
   for (const ResultFile& file : files) lines.push_back(line_of(file, columns));
-  std::stable_sort(lines.begin(), lines.end(), [](const Line& a, const Line& b) {
-    return epoch_seconds(a.time) < epoch_seconds(b.time);
-  });
+  std::ranges::stable_sort(lines, {}, [](const Line& line) { return epoch_seconds(line.time); });
   std::string text = "time,commit";
   for (const std::string& column : columns) text += "," + column;
   text += "\n";

@@ -46,7 +46,7 @@ std::vector<const MetricInfo*> chosen_metrics(const HistoryCase& one, const Seri
 }
 
 bool is_chosen(const std::string& name, const std::vector<std::string>& patterns) {
-  return patterns.empty() || std::any_of(patterns.begin(), patterns.end(), [&](const auto& glob) {
+  return patterns.empty() || std::ranges::any_of(patterns, [&](const auto& glob) {
            return glob == name || fnmatch(glob.c_str(), name.c_str(), 0) == 0;
          });
 }

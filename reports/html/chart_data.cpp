@@ -215,8 +215,8 @@ std::vector<std::string> varying_axes(const PageCases& page) {
       if (!first.contains(key)) first[key] = value;
       if (first[key] != value) add_once(varying, key);
     }
-  std::stable_partition(varying.begin(), varying.end(),
-                        [](const std::string& key) { return key == "size_bytes"; });
+  std::ranges::stable_partition(varying,
+                                [](const std::string& key) { return key == "size_bytes"; });
   return varying;
 }
 

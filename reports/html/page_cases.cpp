@@ -46,8 +46,7 @@ std::string breakable(const std::string& name) {
 }  // namespace
 
 const CaseNumbers& PageCase::first() const {
-  return **std::find_if(of_file.begin(), of_file.end(),
-                        [](const auto& one) { return one.has_value(); });
+  return **std::ranges::find_if(of_file, [](const auto& one) { return one.has_value(); });
 }
 
 PageCases page_cases(std::span<const ResultFile> files, std::size_t max) {
@@ -67,8 +66,8 @@ PageCases page_cases(std::span<const ResultFile> files, std::size_t max) {
       }
       page.cases[where->second].of_file[i] = std::move(numbers);
     }
-  std::stable_sort(page.cases.begin(), page.cases.end(), [&](const auto& a, const auto& b) {
-    return group_order.at({a.test, a.transport}) < group_order.at({b.test, b.transport});
+  std::ranges::stable_sort(page.cases, {}, [&](const PageCase& one) {
+    return group_order.at({one.test, one.transport});
   });
   if (page.cases.size() > max) {
     page.left_out = page.cases.size() - max;
@@ -88,9 +87,8 @@ std::string latency_kind(const CaseNumbers& numbers) {
 }
 
 std::string case_link(const PageCase& one) {
-  const bool drawn = std::any_of(one.of_file.begin(), one.of_file.end(), [](const auto& numbers) {
-    return numbers && !latency_kind(*numbers).empty();
-  });
+  const bool drawn = std::ranges::any_of(
+      one.of_file, [](const auto& numbers) { return numbers && !latency_kind(*numbers).empty(); });
   if (!drawn) return breakable(one.label);
   return fmt::format("<a class=case href=\"#case={}\">{}</a>", fragment_text(one.name),
                      breakable(one.label));

@@ -153,11 +153,6 @@ bool always_differs(const std::string& name) {
   return name == "boot_id" || name.starts_with("clock ");
 }
 
-std::string with_spaces(std::string name) {
-  std::replace(name.begin(), name.end(), '_', ' ');
-  return name;
-}
-
 /// Facts that differ somewhere, or (the others) that do not.
 std::string facts_table(const std::vector<End>& ends, const std::vector<std::string>& names,
                         bool differing) {
@@ -167,7 +162,7 @@ std::string facts_table(const std::vector<End>& ends, const std::vector<std::str
     const auto differs = [&](const End& end) {
       return !always_differs(name) && fact(end, name) != fact(ends[end.against], name);
     };
-    if (std::any_of(ends.begin(), ends.end(), differs) != differing) continue;
+    if (std::ranges::any_of(ends, differs) != differing) continue;
     std::vector<Table::Cell> cells = {with_spaces(name)};
     for (const End& end : ends)
       cells.push_back(Table::Cell::marked(fact(end, name), differs(end) ? "differs" : ""));

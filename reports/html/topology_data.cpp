@@ -76,11 +76,7 @@ std::vector<Quantity> quantities_of(const TopologyModel& model) {
                   "QPs of a rank",
                   "QPs",
                   {},
-                  [](const Row& row) -> Number {
-                    const auto& each = row.topology->qps_per_rank;
-                    if (each.empty()) return std::nullopt;
-                    return static_cast<double>(*std::max_element(each.begin(), each.end()));
-                  },
+                  [](const Row& row) { return Number(most_qps(*row.topology)); },
                   [](const Prediction& at) { return Number(at.qps_per_rank); }});
   list.push_back({"connect",
                   "connect time",
@@ -107,7 +103,7 @@ Json measured_points(Cases cases, const ModelShape& shape, const Quantity& quant
           by_ranks[one.topology->ranks].push_back(*value);
   Json points = Json::array();
   for (auto& [ranks, values] : by_ranks) {
-    std::sort(values.begin(), values.end());
+    std::ranges::sort(values);
     points.push_back({ranks, short_number(values.front()), short_number(values[values.size() / 2]),
                       short_number(values.back())});
   }

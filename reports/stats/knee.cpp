@@ -10,7 +10,7 @@ namespace {
 
 /// What counts of the repetitions.
 Interval counted(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
+  std::ranges::sort(values);
   const std::size_t left_out = values.size() / 5;
   return {values[left_out], values[values.size() - 1 - left_out]};
 }

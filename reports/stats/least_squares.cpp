@@ -107,7 +107,7 @@ std::vector<double> solve(std::span<const Observation> observations,
     const NormalEquations equations(observations, weights, chosen);
     if (first) known = chosen;
     std::vector<double> x = equations.solve(chosen);
-    const auto min = std::min_element(x.begin(), x.end());
+    const auto min = std::ranges::min_element(x);
     if (min == x.end() || *min >= 0) return x;
     chosen[static_cast<std::size_t>(min - x.begin())] = false;
   }

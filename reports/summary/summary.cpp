@@ -20,15 +20,14 @@ std::vector<std::string> all_keys(const Group& group) {
   std::vector<std::string> keys;
   for (const CaseSummary& summary : group.cases)
     for (const auto& [key, value] : summary.case_object.items()) add_once(keys, key);
-  std::stable_partition(keys.begin(), keys.end(),
-                        [](const auto& key) { return key == "size_bytes"; });
+  std::ranges::stable_partition(keys, [](const auto& key) { return key == "size_bytes"; });
   return keys;
 }
 
 void sort_keys(Group& group) {
   for (const std::string& key : all_keys(group)) {
     const Json first = fact_at(group.cases.front().case_object, key);
-    const bool same = std::all_of(group.cases.begin(), group.cases.end(), [&](const auto& summary) {
+    const bool same = std::ranges::all_of(group.cases, [&](const auto& summary) {
       return fact_at(summary.case_object, key) == first;
     });
     if (!same)
@@ -36,7 +35,7 @@ void sort_keys(Group& group) {
     else if (key != "transport")
       group.constant[key] = first;
   }
-  std::stable_sort(group.cases.begin(), group.cases.end(), [&](const auto& a, const auto& b) {
+  std::ranges::stable_sort(group.cases, [&](const auto& a, const auto& b) {
     for (const std::string& key : group.varying) {
       const Json left = fact_at(a.case_object, key), right = fact_at(b.case_object, key);
       if (left != right) return left < right;
@@ -90,8 +89,8 @@ Group join(std::span<const Group* const> groups) {
     }
   }
   std::vector<std::string> keys = all_keys(joined);
-  std::stable_partition(keys.begin(), keys.end(),
-                        [](const auto& key) { return key == "test" || key == "transport"; });
+  std::ranges::stable_partition(
+      keys, [](const auto& key) { return key == "test" || key == "transport"; });
   for (const std::string& key : keys) {
     const auto common = value_in_all(joined, key);
     if (!common)

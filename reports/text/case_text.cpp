@@ -102,8 +102,7 @@ NameAndUnit split_key(const std::string& key) {
   NameAndUnit name_and_unit{printable(key), ""};
   for (const auto& [suffix, unit] : {std::pair{"_bytes", "B"}, std::pair{"_ns", "ns"}})
     if (key.ends_with(suffix)) name_and_unit = {printable(key.substr(0, key.rfind('_'))), unit};
-  std::replace(name_and_unit.name.begin(), name_and_unit.name.end(), '_', ' ');
-  return name_and_unit;
+  return {with_spaces(name_and_unit.name), name_and_unit.unit};
 }
 
 std::string case_text(const Json& case_object, const std::vector<std::string>& keys) {

@@ -20,7 +20,7 @@ bool for_programs(const std::string& fact) {
   static constexpr std::string_view kFacts[] = {"version",          "boot_id",
                                                 "clock reason",     "clock ticks_per_ns",
                                                 "device vendor_id", "device vendor_part_id"};
-  return std::find(std::begin(kFacts), std::end(kFacts), fact) != std::end(kFacts);
+  return std::ranges::count(kFacts, fact) > 0;
 }
 
 Facts facts_of(const Json& end) {
@@ -47,11 +47,9 @@ void flatten_into(Facts& facts, const std::string& prefix, const Json& value) {
 /// "cpu model: Example; device mtu bytes: 4096"
 std::string joined(const Facts& facts) {
   std::string text;
-  for (std::size_t i = 0; i < std::min(facts.size(), kMaxFacts); ++i) {
-    std::string name = facts[i].first;
-    std::replace(name.begin(), name.end(), '_', ' ');
-    text += fmt::format("{}{}: {}", i == 0 ? "" : "; ", name, facts[i].second);
-  }
+  for (std::size_t i = 0; i < std::min(facts.size(), kMaxFacts); ++i)
+    text +=
+        fmt::format("{}{}: {}", i == 0 ? "" : "; ", with_spaces(facts[i].first), facts[i].second);
   if (facts.size() > kMaxFacts) text += fmt::format("; and {} more", facts.size() - kMaxFacts);
   return text;
 }
@@ -134,14 +132,11 @@ std::string ranks_text(const std::vector<std::string>& ranks) {
 Facts take_common(std::vector<Facts>& all) {
   Facts common;
   for (const auto& fact : all.front())
-    if (std::all_of(all.begin(), all.end(), [&fact](const Facts& facts) {
-          return std::find(facts.begin(), facts.end(), fact) != facts.end();
-        }))
+    if (std::ranges::all_of(
+            all, [&](const Facts& facts) { return std::ranges::count(facts, fact) > 0; }))
       common.push_back(fact);
   for (Facts& facts : all)
-    std::erase_if(facts, [&common](const auto& fact) {
-      return std::find(common.begin(), common.end(), fact) != common.end();
-    });
+    std::erase_if(facts, [&](const auto& fact) { return std::ranges::count(common, fact) > 0; });
   return common;
 }
 

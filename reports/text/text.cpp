@@ -29,11 +29,9 @@ std::string_view variable(const char* name) {
 /// As setlocale() would choose, without changing the process's locale.
 bool locale_is_utf8() {
   for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
-    std::string value(variable(name));
+    const std::string value = upper_case(std::string(variable(name)));
     if (value.empty()) continue;
-    std::transform(value.begin(), value.end(), value.begin(),
-                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-    return value.find("utf-8") != value.npos || value.find("utf8") != value.npos;
+    return value.find("UTF-8") != value.npos || value.find("UTF8") != value.npos;
   }
   return false;
 }
@@ -170,9 +168,14 @@ void add_item(std::string& list, std::string_view item, std::string_view separat
   list += item;
 }
 
+std::string with_spaces(std::string name) {
+  std::ranges::replace(name, '_', ' ');
+  return name;
+}
+
 std::string upper_case(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+  std::ranges::transform(text, text.begin(),
+                         [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
   return text;
 }
 

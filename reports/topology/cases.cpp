@@ -51,8 +51,7 @@ void add_numbers(TopologyCase& one, std::span<const TopologyModel> models) {
     return row.topology->model_share ? row.topology->model_share
                                      : model_share(models[one.model], row);
   });
-  for (const std::uint64_t qps : one.topology->qps_per_rank)
-    one.qps_max = std::max(one.qps_max, qps);
+  one.qps_max = most_qps(*one.topology);
 }
 
 /// The host that the result's context names for a rank; empty: none.
@@ -93,13 +92,12 @@ std::vector<TopologyCase> topology_cases(std::span<const Row> rows,
   std::vector<TopologyCase> cases;
   for (Group& group : group_rows(rows))
     for (CaseSummary& summary : group.cases) {
-      const auto& repetitions = summary.repetitions;
-      const bool is_one = std::all_of(repetitions.begin(), repetitions.end(), [](const Row* row) {
+      const bool is_one = std::ranges::all_of(summary.repetitions, [](const Row* row) {
         return row->topology && row->topology->ranks >= 2;
       });
       if (!is_one) continue;
-      TopologyCase one{.name = repetitions.front()->name, .summary = std::move(summary)};
-      const Row& row = *one.summary.repetitions.front();
+      const Row& row = *summary.repetitions.front();
+      TopologyCase one{.name = row.name, .summary = std::move(summary)};
       one.topology = &*row.topology;
       one.size_bytes = message_size_of(row);
       one.places = places_of(one.summary.repetitions, hosts).front();
@@ -112,8 +110,7 @@ std::vector<TopologyCase> topology_cases(std::span<const Row> rows,
     return std::tuple(one.model, one.topology->traffic, one.size_bytes, one.topology->ranks,
                       std::ranges::find(shapes, shape_of(*one.summary.repetitions.front())));
   };
-  std::stable_sort(cases.begin(), cases.end(),
-                   [&](const auto& a, const auto& b) { return order(a) < order(b); });
+  std::ranges::stable_sort(cases, {}, order);
   return cases;
 }
 
@@ -137,7 +134,7 @@ std::vector<const TopologyCase*> pictured_cases(std::span<const TopologyCase> ca
   for (const TopologyCase& one : cases) {
     if (one.topology->matrix_ns.empty()) continue;
     const auto straggler = straggler_of(one, matrix_of(one), judge_shared);
-    const auto same = std::find_if(chosen.begin(), chosen.end(), [&](const TopologyCase* other) {
+    const auto same = std::ranges::find_if(chosen, [&](const TopologyCase* other) {
       return other->topology->graph == one.topology->graph && other->model == one.model &&
              other->topology->traffic == one.topology->traffic;
     });

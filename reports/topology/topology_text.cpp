@@ -48,8 +48,7 @@ std::string resources(Cases cases, const std::set<std::uint64_t>& sizes, const T
   for (const std::uint64_t size : sizes) {
     std::vector<TopologyCase> chosen;
     for (const TopologyCase& one : cases)
-      if (one.size_bytes == size &&
-          std::none_of(chosen.begin(), chosen.end(), [&one](const TopologyCase& other) {
+      if (one.size_bytes == size && std::ranges::none_of(chosen, [&one](const TopologyCase& other) {
             return shape_label(other) == shape_label(one) &&
                    other.topology->ranks == one.topology->ranks;
           }))

@@ -27,7 +27,7 @@ bool is_of_the_model(std::string_view key) {
   static constexpr std::string_view kKeys[] = {
       "test",         "graph",   "ranks",  "size_bytes", "traffic", "schedule",
       "qps_per_edge", "inflate", "active", "iterations", "warmup",  "duration_ns"};
-  return std::find(std::begin(kKeys), std::end(kKeys), key) != std::end(kKeys);
+  return std::ranges::count(kKeys, key) > 0;
 }
 
 Json setting_of(const Row& row) {
@@ -50,11 +50,6 @@ bool is_part_of(const Json& setting, const Json& other) {
 
 bool fits(const Json& setting, const Json& other) {
   return is_part_of(setting, other) && is_part_of(other, setting);
-}
-
-double max_qps(const TopologyData& topology) {
-  const auto max = std::max_element(topology.qps_per_rank.begin(), topology.qps_per_rank.end());
-  return max == topology.qps_per_rank.end() ? 1.0 : std::max(1.0, static_cast<double>(*max));
 }
 
 /// One way.
@@ -113,7 +108,7 @@ class ModelCollector {
     model_.judged_shared =
         model_.judged_shared || (topology.yielding && topology.straggler &&
                                  topology.straggler->verdict != Straggler::Verdict::unknown);
-    model_.max_qps = std::max(model_.max_qps, max_qps(topology));
+    model_.max_qps = std::max({1.0, model_.max_qps, real(most_qps(topology))});
     ++rows_;
     if (reach_of(topology.traffic) == Reach::pair) pairs_.emplace_back(&row, rows_);
     add_memory(row);
@@ -198,7 +193,7 @@ class ModelCollector {
     const TopologyData& topology = *row.topology;
     if (topology.collective) return;
     const bool one_qp = has_one_qp(topology.graph);
-    const auto peers = one_qp ? topology.ranks - 1 : static_cast<std::uint64_t>(max_qps(topology));
+    const auto peers = one_qp ? topology.ranks - 1 : std::max<std::uint64_t>(1, most_qps(topology));
     const double bytes = sum_of_amounts(topology.connection_bytes);
     if (!(bytes > 0)) return;
     const Reach reach = reach_of(topology.traffic);
@@ -290,6 +285,11 @@ std::optional<double> memory_at(const TopologyModel& model, const Prediction& pr
 }
 
 }  // namespace
+
+std::uint64_t most_qps(const TopologyData& topology) {
+  const auto& each = topology.qps_per_rank;
+  return each.empty() ? 0 : std::ranges::max(each);
+}
 
 double sum_of_amounts(const NamedCounts& amounts) {
   double sum = 0;

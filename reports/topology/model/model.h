@@ -29,6 +29,8 @@ struct ModelShape {
 ModelShape shape_of(const Row& row);
 
 double sum_of_amounts(const NamedCounts& amounts);
+/// Of the rank with most; 0: not known.
+std::uint64_t most_qps(const TopologyData& topology);
 /// The size of a row's messages; 0: it has none.
 std::uint64_t message_size_of(const Row& row);
 /// "mesh", "ring qps_per_edge:4"
