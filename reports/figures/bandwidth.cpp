@@ -13,14 +13,6 @@ namespace {
 
 constexpr Metric kCompletions[] = {Metric::p50, Metric::p99};
 
-template <class Test>
-bool any_row(const FigureLines& lines, Test test) {
-  return std::ranges::any_of(lines, [&](const FigureLine& line) {
-    return std::ranges::any_of(line.summary->repetitions,
-                               [&](const Row* row) { return test(*row); });
-  });
-}
-
 /// Of an empty window 0.
 std::function<std::optional<double>(const Row&)> rate_of(Metric metric) {
   return [value = info_of(metric).value](const Row& row) {
@@ -81,8 +73,7 @@ std::vector<FigureColumn> terminal_columns(const FigureLines& lines,
   columns.push_back(sum_column(
       "reordered", [](const Row& row) { return row.bandwidth->reordered; }, true));
   if (have_completions(lines))
-    for (FigureColumn& each : latency_columns(lines, kCompletions))
-      columns.push_back(std::move(each));
+    std::ranges::move(latency_columns(lines, kCompletions), std::back_inserter(columns));
   return columns;
 }
 

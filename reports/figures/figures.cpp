@@ -26,11 +26,6 @@ Figures per_device_figures();
 
 namespace {
 
-bool is_above_zero(const FigureColumn& column, const FigureLine& line) {
-  return std::ranges::any_of(line.summary->repetitions,
-                             [&](const Row* row) { return column.number(*row).value_or(0) > 0; });
-}
-
 /// Medians, half their range as notes of repeated cases.
 std::vector<Table::Cell> median_cells(const FigureColumn& column, const FigureLines& lines) {
   std::vector<std::optional<Spread>> spreads;
@@ -224,7 +219,7 @@ std::string add_figures(Table& table, const Figures& figures, const FigureLines&
   std::vector<std::string> reasons;
   for (FigureColumn& each : figures.columns(lines, place)) {
     if (each.number && each.unless_zero &&
-        std::ranges::none_of(lines, [&](const auto& line) { return is_above_zero(each, line); }))
+        !any_row(lines, [&](const Row& row) { return each.number(row).value_or(0) > 0; }))
       continue;
     each.column.cells = each.number ? median_cells(each, lines) : text_cells(each, lines);
     if (std::ranges::count(each.column.cells, kUnknown, &Table::Cell::text) > 0)

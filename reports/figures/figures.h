@@ -121,6 +121,14 @@ inline constexpr std::string_view kTooFewSamples = "too few samples";
 /// What kUnknown stands for in a table.
 std::string dash_text(std::string_view reasons);
 
+/// Is it so of any repetition?
+bool any_row(const FigureLines& lines, const auto& test) {
+  return std::ranges::any_of(lines, [&](const FigureLine& line) {
+    return std::ranges::any_of(line.summary->repetitions,
+                               [&](const Row* row) { return test(*row); });
+  });
+}
+
 FigureCases cases_of(const Group& group);
 /// The lines of all cases that have such figures. Borrows the cases.
 FigureLines lines_of(const Figures& figures, const FigureCases& cases);

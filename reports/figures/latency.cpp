@@ -37,11 +37,7 @@ std::vector<FigureColumn> columns_of_latency(const FigureLines& lines, FigurePla
 }
 
 std::string torn_remark(const FigureLines& lines) {
-  const bool torn = std::ranges::any_of(lines, [](const FigureLine& line) {
-    return std::ranges::any_of(line.summary->repetitions,
-                               [](const Row* row) { return tail_may_be_missing(*row); });
-  });
-  return torn ? std::string(kTailMayBeMissing) : "";
+  return any_row(lines, tail_may_be_missing) ? std::string(kTailMayBeMissing) : "";
 }
 
 }  // namespace

@@ -37,10 +37,9 @@ std::vector<FigureCsv> mix_csv() {
                   {"operation", "size_bytes", "weight", "due", "completed", "offered_per_s",
                    "reached_per_s", "reached_gbps"});
   for (const char* time : {"response", "service", "lateness"})
-    for (FigureCsv& column :
-         csv_of_keys(fmt::format("load_mix_{{}}_{}_", time), fmt::format("/load/mix/{{}}/{}", time),
-                     {"p50", "p99"}, "_ns"))
-      list.push_back(std::move(column));
+    std::ranges::move(csv_of_keys(fmt::format("load_mix_{{}}_{}_", time),
+                                  fmt::format("/load/mix/{{}}/{}", time), {"p50", "p99"}, "_ns"),
+                      std::back_inserter(list));
   return list;
 }
 
