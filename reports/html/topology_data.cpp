@@ -18,7 +18,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 using Number = std::optional<double>;
-using Cases = std::span<const TopologyCase>;
 
 /// What is drawn over ranks: of a row, and of a prediction (empty: not predicted).
 struct Quantity {
@@ -94,7 +93,7 @@ std::vector<Quantity> quantities_of(const TopologyModel& model) {
 }
 
 /// [[ranks, least, median, greatest]...] of all repetitions of all cases of a shape.
-Json measured_points(Cases cases, const ModelShape& shape, const Quantity& quantity) {
+Json measured_points(TopologyCases cases, const ModelShape& shape, const Quantity& quantity) {
   std::map<std::uint64_t, std::vector<double>> by_ranks;
   for (const TopologyCase& one : cases)
     if (shape_of(*one.summary.repetitions.front()) == shape)
@@ -131,7 +130,7 @@ std::vector<std::vector<Prediction>> predictions_of(const TopologyModel& model) 
   return list;
 }
 
-Json model_data(const TopologyModel& model, Cases cases, const std::string& name) {
+Json model_data(const TopologyModel& model, TopologyCases cases, const std::string& name) {
   const auto predictions = predictions_of(model);
   Json quantities = Json::array();
   for (const Quantity& quantity : quantities_of(model)) {
@@ -167,8 +166,8 @@ Json topology_data(const PageCases& page) {
   return all;
 }
 
-std::string topology_title(const PageCases& page, std::size_t file,
-                           std::span<const TopologyModel> models, std::size_t index) {
+std::string topology_title(const PageCases& page, std::size_t file, TopologyModels models,
+                           std::size_t index) {
   const Json& setting = models[index].setting;
   std::string title = upper_case(value_text(fact_at(setting, "transport")));
   if (page.files.size() > 1) add_item(title, page.labels[file], " · ");

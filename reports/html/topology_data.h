@@ -22,7 +22,7 @@ nlohmann::ordered_json topology_data(const PageCases& page);
 
 /// "RC · base · recv srq": transport, the result where there are several, and what differs among
 /// the models of the result.
-std::string topology_title(const PageCases& page, std::size_t file,
-                           std::span<const TopologyModel> models, std::size_t index);
+std::string topology_title(const PageCases& page, std::size_t file, TopologyModels models,
+                           std::size_t index);
 
 }  // namespace rdmameter

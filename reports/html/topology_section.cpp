@@ -19,11 +19,9 @@
 namespace rdmameter {
 namespace {
 
-using Cases = std::span<const TopologyCase>;
-
 constexpr std::size_t kMaxPictures = 24;
 
-std::string shapes_table(Cases cases) {
+std::string shapes_table(TopologyCases cases) {
   Table table = shapes_keys(cases);
   Table::Column size{"size", "B"}, traffic{.head = "traffic", .is_text = true};
   for (const TopologyCase& one : cases) {
@@ -44,7 +42,7 @@ std::string failures_html(const ResultFile& file, const TopologyCase& one) {
 }
 
 /// A figure of each case worth it: the graph, and the matrix beside it.
-std::string pictures(const ResultFile& file, Cases cases) {
+std::string pictures(const ResultFile& file, TopologyCases cases) {
   std::string html;
   std::size_t drawn = 0;
   for (const TopologyCase* one : pictured_cases(cases, false)) {
@@ -66,7 +64,7 @@ std::string pictures(const ResultFile& file, Cases cases) {
 }
 
 /// In place of matrices that are too large for a file.
-std::string pair_times_html(const ResultFile& file, Cases cases) {
+std::string pair_times_html(const ResultFile& file, TopologyCases cases) {
   std::string html;
   for (const bool streams : {false, true}) html += html_table(pair_times_table(cases, streams));
   for (const TopologyCase& one : cases) {

@@ -32,7 +32,7 @@ double sending_ranks(const TopologyData& topology) {
                                                 each, [](double gbps) { return gbps > 0; })));
 }
 
-void add_numbers(TopologyCase& one, std::span<const TopologyModel> models) {
+void add_numbers(TopologyCase& one, TopologyModels models) {
   const auto& summary = one.summary;
   one.p50_ns = median_of(summary, info_of(Metric::p50).value);
   one.p99_ns = median_of(summary, info_of(Metric::p99).value);
@@ -85,8 +85,7 @@ std::optional<Straggler> told_straggler(const CaseSummary& summary) {
 
 }  // namespace
 
-std::vector<TopologyCase> topology_cases(std::span<const Row> rows,
-                                         std::span<const TopologyModel> models,
+std::vector<TopologyCase> topology_cases(std::span<const Row> rows, TopologyModels models,
                                          const Json& context) {
   const RankPlaces hosts = hosts_of(context);
   std::vector<TopologyCase> cases;
@@ -114,22 +113,21 @@ std::vector<TopologyCase> topology_cases(std::span<const Row> rows,
   return cases;
 }
 
-std::vector<TopologyCase> cases_of_model(std::span<const TopologyCase> cases, std::size_t model) {
+std::vector<TopologyCase> cases_of_model(TopologyCases cases, std::size_t model) {
   std::vector<TopologyCase> own;
   std::ranges::copy_if(cases, std::back_inserter(own),
                        [model](const TopologyCase& one) { return one.model == model; });
   return own;
 }
 
-std::vector<TopologyCase> without_collectives(std::span<const TopologyCase> cases) {
+std::vector<TopologyCase> without_collectives(TopologyCases cases) {
   std::vector<TopologyCase> others;
   std::ranges::copy_if(cases, std::back_inserter(others),
                        [](const TopologyCase& one) { return !one.topology->collective; });
   return others;
 }
 
-std::vector<const TopologyCase*> pictured_cases(std::span<const TopologyCase> cases, bool all,
-                                                bool judge_shared) {
+std::vector<const TopologyCase*> pictured_cases(TopologyCases cases, bool all, bool judge_shared) {
   std::vector<const TopologyCase*> chosen;
   for (const TopologyCase& one : cases) {
     if (one.topology->matrix_ns.empty()) continue;

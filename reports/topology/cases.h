@@ -36,22 +36,23 @@ struct TopologyCase {
   std::optional<double> share;  ///< of the model; the row's own, or by the fitted model
 };
 
+using TopologyCases = std::span<const TopologyCase>;
+
 /// The cases in order of traffic, size, ranks, then shapes as they appear.
 /// @param context  of the result: which ranks are on one host
-std::vector<TopologyCase> topology_cases(std::span<const Row> rows,
-                                         std::span<const TopologyModel> models,
+std::vector<TopologyCase> topology_cases(std::span<const Row> rows, TopologyModels models,
                                          const nlohmann::ordered_json& context = {});
 
 /// The cases of one model.
-std::vector<TopologyCase> cases_of_model(std::span<const TopologyCase> cases, std::size_t model);
+std::vector<TopologyCase> cases_of_model(TopologyCases cases, std::size_t model);
 
 /// The cases of other traffics than collectives, by which graphs are chosen.
-std::vector<TopologyCase> without_collectives(std::span<const TopologyCase> cases);
+std::vector<TopologyCase> without_collectives(TopologyCases cases);
 
 /// The cases whose matrix is worth a picture: for each shape that of most ranks and the least size,
 /// and each with a straggler or a failed pair; or all that have one.
 /// @param judge_shared  as straggler_of()
-std::vector<const TopologyCase*> pictured_cases(std::span<const TopologyCase> cases, bool all,
+std::vector<const TopologyCase*> pictured_cases(TopologyCases cases, bool all,
                                                 bool judge_shared = false);
 
 /// How the numbers of a matrix are read: times as they are, those of a stream's messages as the

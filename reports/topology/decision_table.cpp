@@ -24,7 +24,7 @@ namespace {
 using Number = std::optional<double>;
 
 /// The transport, and the axes in which models of the same transport differ.
-std::string over_text(std::span<const TopologyModel> models, std::size_t index) {
+std::string over_text(TopologyModels models, std::size_t index) {
   const auto& setting = models[index].setting;
   const auto transport = [](const TopologyModel& model) {
     return value_text(fact_at(model.setting, "transport"));
@@ -114,8 +114,7 @@ std::optional<std::uint64_t> ranks_beyond(const TopologyModel& model, const Mode
 }
 
 /// "mesh from 257 ranks, star from 300 ranks; no other shape up to 1048576 ranks"
-std::string ruled_out(std::span<const TopologyModel> models, std::uint64_t size_bytes,
-                      const Exceeds& exceeds) {
+std::string ruled_out(TopologyModels models, std::uint64_t size_bytes, const Exceeds& exceeds) {
   std::vector<std::string> out;
   for (const TopologyModel& model : models)
     if (model.sizes_bytes.contains(size_bytes))
@@ -138,7 +137,7 @@ Exceeds more_memory_than(std::uint64_t size_bytes, double limit_bytes) {
   };
 }
 
-std::string memory_sentence(std::span<const TopologyModel> models, std::uint64_t size_bytes,
+std::string memory_sentence(TopologyModels models, std::uint64_t size_bytes,
                             std::uint64_t budget_bytes) {
   const std::string budget =
       fmt::format("The memory budget of {} a rank", bytes_text(budget_bytes));
@@ -166,8 +165,7 @@ bool uses_all_qps(const TopologyCase& one) {
 }
 
 /// Messages per second, up to a factor that the rows of one size share.
-std::map<std::uint64_t, std::vector<double>> flood_rates(std::span<const TopologyCase> cases,
-                                                         std::size_t model,
+std::map<std::uint64_t, std::vector<double>> flood_rates(TopologyCases cases, std::size_t model,
                                                          std::uint64_t size_bytes,
                                                          std::uint64_t ranks) {
   std::map<std::uint64_t, std::vector<double>> by_qps;
@@ -184,7 +182,7 @@ std::map<std::uint64_t, std::vector<double>> flood_rates(std::span<const Topolog
   return by_qps;
 }
 
-bool has_flood(std::span<const TopologyCase> cases, std::size_t model, std::uint64_t size_bytes) {
+bool has_flood(TopologyCases cases, std::size_t model, std::uint64_t size_bytes) {
   return std::ranges::any_of(cases, [&](const TopologyCase& one) {
     return one.model == model && one.size_bytes == size_bytes && one.topology->traffic == "flood";
   });
@@ -205,8 +203,7 @@ std::string knee_sentence(const TopologyModel& model, const Knee& knee, std::uin
 
 }  // namespace
 
-std::vector<ShapeChoice> shape_choices(std::span<const TopologyCase> cases,
-                                       std::span<const TopologyModel> models,
+std::vector<ShapeChoice> shape_choices(TopologyCases cases, TopologyModels models,
                                        std::uint64_t size_bytes) {
   std::vector<ShapeChoice> choices;
   std::vector<std::vector<double>> connect_ns;
@@ -277,14 +274,14 @@ std::string decision_title(std::span<const ShapeChoice> choices, std::uint64_t s
   return title;
 }
 
-std::vector<std::uint64_t> decision_sizes(std::span<const TopologyCase> cases) {
+std::vector<std::uint64_t> decision_sizes(TopologyCases cases) {
   std::set<std::uint64_t> sizes;
   for (const TopologyCase& one : cases) sizes.insert(one.size_bytes);
   return {sizes.begin(), sizes.end()};
 }
 
-std::vector<Decision> decisions(std::span<const TopologyCase> cases,
-                                std::span<const TopologyModel> models, const GivenLimits& limits) {
+std::vector<Decision> decisions(TopologyCases cases, TopologyModels models,
+                                const GivenLimits& limits) {
   std::vector<Decision> list;
   for (const std::uint64_t size : decision_sizes(cases)) {
     const std::vector<ShapeChoice> choices = shape_choices(cases, models, size);
@@ -302,8 +299,7 @@ std::optional<std::uint64_t> least_max_qp(const nlohmann::ordered_json& context)
   return least;
 }
 
-Knee measured_knee(std::span<const TopologyCase> cases, std::size_t model,
-                   std::uint64_t size_bytes) {
+Knee measured_knee(TopologyCases cases, std::size_t model, std::uint64_t size_bytes) {
   Knee first, none;
   std::vector<std::uint64_t> seen;
   for (const TopologyCase& one : cases) {
@@ -319,8 +315,7 @@ Knee measured_knee(std::span<const TopologyCase> cases, std::size_t model,
   return first.slow != 0 ? first : none;
 }
 
-std::vector<std::string> limit_sentences(std::span<const TopologyCase> cases,
-                                         std::span<const TopologyModel> models,
+std::vector<std::string> limit_sentences(TopologyCases cases, TopologyModels models,
                                          std::uint64_t size_bytes, const GivenLimits& limits) {
   std::vector<std::string> sentences;
   if (limits.max_qp)

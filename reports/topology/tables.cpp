@@ -16,7 +16,6 @@
 namespace rdmameter {
 namespace {
 
-using Cases = std::span<const TopologyCase>;
 using Number = std::optional<double>;
 
 auto counted(const char* name) {
@@ -46,7 +45,7 @@ std::string_view kind_of(const TopologyCase& one) {
   return std::string_view(one.topology->traffic).substr(0, one.topology->traffic.find('-'));
 }
 
-std::vector<TopologyCase> fastest_first(std::span<const TopologyCase> cases) {
+std::vector<TopologyCase> fastest_first(TopologyCases cases) {
   std::vector<TopologyCase> chosen;
   for (const TopologyCase& one : cases)
     if (one.topology->collective) chosen.push_back(one);
@@ -68,14 +67,14 @@ std::vector<const MatrixSummary*> summaries_of(const TopologyCase& one) {
 
 }  // namespace
 
-Table shapes_keys(Cases cases) {
+Table shapes_keys(TopologyCases cases) {
   Table table{.columns = {{"ranks"}, {.head = "graph", .is_text = true}}, .key_columns = 2};
   for (const TopologyCase& one : cases)
     table.add_line({fmt::format("{}", one.topology->ranks), printable(shape_label(one))});
   return table;
 }
 
-void add_measurements(Table& table, Cases cases) {
+void add_measurements(Table& table, TopologyCases cases) {
   const Unit unit = unit_of_times(cases, &TopologyCase::p50_ns);
   const int decimals = max_decimals(unit);
   const auto hops = [](const TopologyCase& one) {
@@ -92,7 +91,7 @@ void add_measurements(Table& table, Cases cases) {
        {{"of model", "%"}, &TopologyCase::share, 0, 0.01}});
 }
 
-void add_times_by_hops(Table& table, Cases cases) {
+void add_times_by_hops(Table& table, TopologyCases cases) {
   std::set<std::uint64_t> distances;
   for (const TopologyCase& one : cases)
     for (const TopologyData::AtDistance& at : one.topology->by_hops) distances.insert(at.hops);
@@ -109,7 +108,7 @@ void add_times_by_hops(Table& table, Cases cases) {
                                    })});
 }
 
-void add_resources(Table& table, Cases cases, bool all) {
+void add_resources(Table& table, TopologyCases cases, bool all) {
   constexpr double kKib = 1024;
   const auto qps = [](const TopologyCase& one) { return known_count(one.qps_max); };
   const auto qps_total = [](const TopologyCase& one) {
@@ -133,9 +132,9 @@ void add_resources(Table& table, Cases cases, bool all) {
   add_numbers(table, cases, std::move(columns));
 }
 
-Table collectives_table(std::span<const TopologyCase> all) {
+Table collectives_table(TopologyCases all) {
   const std::vector<TopologyCase> list = fastest_first(all);
-  const Cases cases = list;
+  const TopologyCases cases = list;
   Table table{.columns = {{.head = "collective", .is_text = true},
                           {"size", "B"},
                           {"ranks"},
@@ -176,7 +175,7 @@ Table collectives_table(std::span<const TopologyCase> all) {
   return table;
 }
 
-Table pair_times_table(std::span<const TopologyCase> cases, bool streams) {
+Table pair_times_table(TopologyCases cases, bool streams) {
   using Quantile = std::pair<const char*, double MatrixSummary::*>;
   static constexpr Quantile kQuantiles[] = {
       {"min", &MatrixSummary::min_ns}, {"p10", &MatrixSummary::p10_ns},

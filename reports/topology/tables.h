@@ -16,23 +16,23 @@
 namespace rdmameter {
 
 /// Ranks and graph of each case, for columns to come.
-Table shapes_keys(std::span<const TopologyCase> cases);
+Table shapes_keys(TopologyCases cases);
 
 /// Adds what was measured: hops, latencies, rates; no column where no case has such a number.
-void add_measurements(Table& table, std::span<const TopologyCase> cases);
+void add_measurements(Table& table, TopologyCases cases);
 
 /// Adds the median time over each number of hops; no column where no case has more than one.
-void add_times_by_hops(Table& table, std::span<const TopologyCase> cases);
+void add_times_by_hops(Table& table, TopologyCases cases);
 
 /// Adds what each graph needs, whatever the traffic; no column where no case has such a number.
 /// @param all  all that the kernel counts, not QPs and pinned memory alone
-void add_resources(Table& table, std::span<const TopologyCase> cases, bool all);
+void add_resources(Table& table, TopologyCases cases, bool all);
 
 // ---- Collectives side by side: of each kind, size and number of ranks the fastest first.
 
 /// @param cases  others than collectives are passed over
 /// @return  with its title; without lines: there is none
-Table collectives_table(std::span<const TopologyCase> cases);
+Table collectives_table(TopologyCases cases);
 
 // ---- Times between ranks where there are too many for a matrix in the file.
 
@@ -40,7 +40,7 @@ Table collectives_table(std::span<const TopologyCase> cases);
 /// over its repetitions.
 /// @param streams  only cases of these, or only others
 /// @return with its title; without lines: no case has more ranks than a matrix
-Table pair_times_table(std::span<const TopologyCase> cases, bool streams);
+Table pair_times_table(TopologyCases cases, bool streams);
 
 /// The pairs that are slowest against those as far apart, first those that are in most repetitions.
 /// @return with its title; without lines: the case has none, or its ranks shared cores and that is

@@ -20,8 +20,6 @@
 namespace rdmameter {
 namespace {
 
-using Cases = std::span<const TopologyCase>;
-
 /// "pairs, 64 B, half round trip"
 std::string table_title(const TopologyCase& one) {
   const Row& row = *one.summary.repetitions.front();
@@ -43,7 +41,8 @@ std::string shapes_text(Table table, std::string title, const TextStyle& style) 
 }
 
 /// For each size: what each graph needs, from the first traffic that measured it.
-std::string resources(Cases cases, const std::set<std::uint64_t>& sizes, const TextStyle& style) {
+std::string resources(TopologyCases cases, const std::set<std::uint64_t>& sizes,
+                      const TextStyle& style) {
   std::string text;
   for (const std::uint64_t size : sizes) {
     std::vector<TopologyCase> chosen;
@@ -62,12 +61,12 @@ std::string resources(Cases cases, const std::set<std::uint64_t>& sizes, const T
 }
 
 /// For each traffic and size: shapes over ranks, and where pairs are at different distances, those.
-std::string tables(Cases cases, const TextStyle& style) {
+std::string tables(TopologyCases cases, const TextStyle& style) {
   std::string text;
   while (!cases.empty()) {
     const auto end = std::ranges::find_if_not(
         cases, [&](const TopologyCase& one) { return same_table(one, cases.front()); });
-    const Cases together(cases.begin(), end);
+    const TopologyCases together(cases.begin(), end);
     const std::string title = table_title(together.front());
     Table measured = shapes_keys(together);
     add_measurements(measured, together);
@@ -90,7 +89,8 @@ std::string failures(const ResultFile& file, const TopologyCase& one, const Text
   return text;
 }
 
-std::string matrices(const ResultFile& file, Cases cases, const TopologyTextOptions& options) {
+std::string matrices(const ResultFile& file, TopologyCases cases,
+                     const TopologyTextOptions& options) {
   std::string text;
   for (const TopologyCase* one :
        pictured_cases(cases, options.all_matrices, options.judge_shared)) {
@@ -114,7 +114,8 @@ std::string matrices(const ResultFile& file, Cases cases, const TopologyTextOpti
 }
 
 /// In place of matrices that are too large for a file.
-std::string pair_times(const ResultFile& file, Cases cases, const TopologyTextOptions& options) {
+std::string pair_times(const ResultFile& file, TopologyCases cases,
+                       const TopologyTextOptions& options) {
   std::string text;
   for (const bool streams : {false, true})
     text += titled(pair_times_table(cases, streams), options.style);

@@ -338,7 +338,7 @@ std::string exchange_name(const TopologyData& topology) {
   return usual_schedule(topology) ? topology.traffic : topology.traffic + " " + topology.schedule;
 }
 
-std::size_t model_of(std::span<const TopologyModel> models, const Row& row) {
+std::size_t model_of(TopologyModels models, const Row& row) {
   const Json setting = setting_of(row);
   const auto found = std::ranges::find_if(
       models, [&](const TopologyModel& model) { return fits(model.setting, setting); });

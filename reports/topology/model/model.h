@@ -58,6 +58,8 @@ struct TopologyModel {
   std::set<std::string> exchanges;
 };
 
+using TopologyModels = std::span<const TopologyModel>;
+
 /// One model for each setting. A row whose traffic lacks an axis of another (pairs, seed) goes into
 /// the first model that fits otherwise. Rows without a topology, or without a measurement, are
 /// passed over.
@@ -76,7 +78,7 @@ bool usual_schedule(const TopologyData& topology);
 std::string exchange_name(const TopologyData& topology);
 
 /// Which of topology_models() the row went into. @pre it is of a topology that was measured
-std::size_t model_of(std::span<const TopologyModel> models, const Row& row);
+std::size_t model_of(TopologyModels models, const Row& row);
 
 /// The time from one message of a rank to its next, of a row whose rate was measured [ns].
 std::optional<double> message_interval_ns(const Row& row);
