@@ -19,8 +19,6 @@
 namespace rdmameter {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 /// Divides a row's totals by its messages: what a program does for each repeats where times do not.
 /// The program's counts have the warm-up, as a bandwidth's number of messages has. Of a latency
 /// that an older release has measured, which has no `doorbells`, only `wrs` has it. Each loop has a

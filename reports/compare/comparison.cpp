@@ -131,8 +131,7 @@ void add_batch_remark(Comparison& comparison, const Batches& batches) {
   }
 }
 
-void add_canary_remark(Comparison& comparison, const nlohmann::ordered_json& base,
-                       const nlohmann::ordered_json& other) {
+void add_canary_remark(Comparison& comparison, const Json& base, const Json& other) {
   const auto changed = changed_canaries(base, other, comparison.cases);
   if (changed.empty() || !comparison.times_gate) return;
   comparison.remarks.push_back(
@@ -190,8 +189,6 @@ std::vector<Pair> pairs_of_sides(const Comparable& file) {
     pairs.push_back({&file.sides[0][i], &file.sides[1][i]});
   return pairs;
 }
-
-using Json = nlohmann::ordered_json;
 
 /// An overhead is measured in milliseconds: smaller changes of it are noise.
 constexpr double kOverheadChange = 0.2;

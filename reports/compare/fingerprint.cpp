@@ -15,8 +15,6 @@
 namespace rdmameter {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 struct Fact {
   const char* name;
   const char* pointer;   ///< into an end's environment

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <functional>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <set>
 
 #include "core/base/printable.h"
@@ -16,8 +15,6 @@
 
 namespace rdmameter {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 std::string csv_quoted(std::string_view text) {
   if (text.find_first_of(",\"\r\n") == text.npos) return std::string(text);

@@ -17,8 +17,6 @@
 namespace rdmameter {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 std::vector<AblationAxis> axes_in(const Json& context) {
   std::vector<AblationAxis> axes;
   for (const Json& factor : list_at(context, "/rdmameter/ablation/factors")) {
@@ -193,8 +191,7 @@ std::string ablation_remark(const Ablation& ablation) {
   return text;
 }
 
-std::string ablation_text(const nlohmann::ordered_json& context, std::span<const Row> rows,
-                          const TextStyle& style) {
+std::string ablation_text(const Json& context, std::span<const Row> rows, const TextStyle& style) {
   std::string text;
   for (const Ablation& ablation : ablations_of(context, rows)) {
     text +=

@@ -23,7 +23,7 @@ class CasesAlone {
  public:
   explicit CasesAlone(const FigureLines& lines) {
     for (const FigureLine& line : lines) {
-      nlohmann::ordered_json wanted = line.summary->case_object;
+      Json wanted = line.summary->case_object;
       wanted[kBackgroundKey] = "none";
       const auto found = std::ranges::find_if(
           *line.cases, [&](const CaseSummary* one) { return one->case_object == wanted; });

@@ -365,7 +365,7 @@ std::optional<RetransmitReport> stalls_of(const CaseSummary& summary,
   return report;
 }
 
-std::vector<UncountedEnd> ends_without_loss_counters(const nlohmann::ordered_json& context) {
+std::vector<UncountedEnd> ends_without_loss_counters(const Json& context) {
   std::vector<UncountedEnd> ends;
   for (const char* const end : {"initiator", "responder"}) {
     const auto& device = fact_at(context, fmt::format("/rdmameter/{}/device", end));
@@ -385,8 +385,7 @@ const LossCounterInfo* find_loss_counter(std::string_view name) {
   return found == std::end(kLossCounters) ? nullptr : found;
 }
 
-std::string loss_report(std::span<const Row> rows, const nlohmann::ordered_json& context,
-                        const TextStyle& style) {
+std::string loss_report(std::span<const Row> rows, const Json& context, const TextStyle& style) {
   std::string text;
   const std::vector<UncountedEnd> uncounted = ends_without_loss_counters(context);
   for (const Group& group : group_rows(rows))

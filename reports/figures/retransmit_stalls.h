@@ -6,7 +6,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <span>
 #include <string>
@@ -110,7 +109,7 @@ const LossCounterInfo* find_loss_counter(std::string_view name);
 /// The ends of a result whose drivers have none of these counters: that none has changed
 /// there tells nothing.
 /// @param context  of the result
-std::vector<UncountedEnd> ends_without_loss_counters(const nlohmann::ordered_json& context);
+std::vector<UncountedEnd> ends_without_loss_counters(const Json& context);
 
 // ---- The price of loss of one case: stalls by their cause, and what the drivers counted.
 
@@ -118,7 +117,6 @@ std::vector<UncountedEnd> ends_without_loss_counters(const nlohmann::ordered_jso
 /// stalls were and what they should be, and the counters.
 /// @param context  of the result
 /// @return  "" where there are no latency samples
-std::string loss_report(std::span<const Row> rows, const nlohmann::ordered_json& context,
-                        const TextStyle& style);
+std::string loss_report(std::span<const Row> rows, const Json& context, const TextStyle& style);
 
 }  // namespace rdmameter

@@ -27,8 +27,6 @@
 namespace rdmameter {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 constexpr std::size_t kMaxHistoryBytes = 512U << 20;  ///< a line is some KB
 
 Json to_json(const HistoryEntry& entry) {

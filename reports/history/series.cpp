@@ -157,7 +157,7 @@ std::string environment_text(const HistorySeries& series, const SeriesChange& ch
                              const TextStyle& style) {
   std::string text;
   const auto context = [](const HistoryEntry& entry) {
-    return nlohmann::ordered_json{{"rdmameter", entry.environment}};
+    return Json{{"rdmameter", entry.environment}};
   };
   for (const std::string& line : environment_changes(context(*series.points[change.at - 1].entry),
                                                      context(*series.points[change.at].entry)))

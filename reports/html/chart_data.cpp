@@ -23,8 +23,6 @@
 namespace rdmameter {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 constexpr int kPointsPerDecade = 20;
 
 Json number(const std::optional<double>& value, double divisor = 1) {

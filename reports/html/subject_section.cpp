@@ -19,8 +19,6 @@
 namespace rdmameter {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 std::vector<std::string> tests_of(const PageCases& page) {
   std::vector<std::string> tests;
   for (const PageCase& one : page.cases) add_once(tests, one.test);

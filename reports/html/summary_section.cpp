@@ -18,8 +18,6 @@
 namespace rdmameter {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 std::size_t rows_with(const ResultFile& file, Row::Status status) {
   return static_cast<std::size_t>(std::ranges::count(file.rows, status, &Row::status));
 }

@@ -16,7 +16,6 @@
 namespace rdmameter {
 namespace {
 
-using Json = nlohmann::ordered_json;
 using Number = std::optional<double>;
 
 /// What is drawn over ranks: of a row, and of a prediction (empty: not predicted).

@@ -2,7 +2,6 @@
 // How topologies grow with their ranks, as the page's chart needs it.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <span>
 #include <string>
 
@@ -16,7 +15,7 @@ namespace rdmameter {
 ///               "predicted": [[ranks, value]]}]}]}]
 /// Times in ns. Predictions go from the least ranks measured to 16384, by powers of two; there is
 /// none of rates and of connect time. Empty: no row has a topology.
-nlohmann::ordered_json topology_data(const PageCases& page);
+Json topology_data(const PageCases& page);
 
 // ---- What tells one set of topologies of a page from another.
 

@@ -11,8 +11,6 @@
 namespace rdmameter {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 /// "+01:00" in seconds; "" and "Z" are 0; nothing for anything else.
 std::optional<int> zone_seconds(const char* text) {
   if (*text == '\0' || std::string_view(text) == "Z") return 0;

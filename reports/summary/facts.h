@@ -15,21 +15,24 @@
 
 namespace rdmameter {
 
+/// Keys keep their order, as in the files.
+using Json = nlohmann::ordered_json;
+
 /// "2024-01-02T03:04:05+01:00" (ISO 8601, as `context.date` has it; "Z" or no zone: UTC) in seconds
 /// since 1970; nothing where it is no such date.
 std::optional<std::int64_t> epoch_seconds(const std::string& date);
 
 /// The value in a JSON under a key, or a path of keys ("/rdmameter/ranks"); null: there is none.
-const nlohmann::ordered_json& fact_at(const nlohmann::ordered_json& json, std::string_view where);
+const Json& fact_at(const Json& json, std::string_view where);
 
 // Likewise, of one type; else "", nothing, 0, an empty list.
-std::string text_at(const nlohmann::ordered_json& json, std::string_view where);
-std::optional<double> number_at(const nlohmann::ordered_json& json, std::string_view where);
-std::uint64_t count_at(const nlohmann::ordered_json& json, std::string_view where);
-const nlohmann::ordered_json& list_at(const nlohmann::ordered_json& json, std::string_view where);
+std::string text_at(const Json& json, std::string_view where);
+std::optional<double> number_at(const Json& json, std::string_view where);
+std::uint64_t count_at(const Json& json, std::string_view where);
+const Json& list_at(const Json& json, std::string_view where);
 
 /// A value without its unit, printable; nothing for null.
-std::string value_text(const nlohmann::ordered_json& value);
+std::string value_text(const Json& value);
 
 /// What stands between the separators; of a text without any, all of it.
 std::vector<std::string> split_text(std::string_view text, char separator);

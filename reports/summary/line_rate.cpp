@@ -14,8 +14,6 @@
 namespace rdmameter {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 /// The device of one end; null: none is known.
 const Json& device_of(const Json& context, std::string_view end) {
   return fact_at(context, fmt::format("/rdmameter/{}/device", end));

@@ -3,11 +3,11 @@
 #pragma once
 
 #include <array>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 
 #include "core/result/row.h"
+#include "reports/summary/facts.h"
 
 namespace rdmameter {
 
@@ -18,12 +18,12 @@ inline constexpr double kMostLinePercent = 105;
 /// Do messages of this run pass a link? Not between a device and itself, nor of a device in
 /// software, nor where an end has no device.
 /// @param context  of the result
-bool passes_links(const nlohmann::ordered_json& context);
+bool passes_links(const Json& context);
 
 /// The rate of the slower of the two ends' links [Gb/s], or of the one that is known; nothing: none
 /// is known, or the messages pass no link.
 /// @param context  of the result
-std::optional<double> line_rate_gbps(const nlohmann::ordered_json& context);
+std::optional<double> line_rate_gbps(const Json& context);
 
 /// The part of the link's rate that a row's messages can fill [Gb/s]: twice of it where both ends
 /// send; nothing of a test over TCP, which may pass another link, and of
@@ -56,7 +56,7 @@ struct PayloadLimits {
   /// not known (iWARP, EFA).
   std::optional<double> header_bytes;
 };
-PayloadLimits payload_limits(const nlohmann::ordered_json& device);
+PayloadLimits payload_limits(const Json& device);
 
 /// line x payload/(payload + headers), or slot x kPcieShare where that is less [Gb/s]; nullopt:
 /// neither is known.
@@ -76,7 +76,7 @@ std::optional<double> share_of_line(const Row& row);
 class PayloadBounds {
  public:
   /// @param context  of the result
-  explicit PayloadBounds(const nlohmann::ordered_json& context);
+  explicit PayloadBounds(const Json& context);
 
   /// Adds `bound_gbps`, and `line_gbps` where a link's rate is known, to a row of a bandwidth whose
   /// messages pass the links that the context describes; of several devices to each, with
@@ -87,10 +87,10 @@ class PayloadBounds {
  private:
   void note_devices(Row& row, double payload_bytes) const;
   void note_slots(Row& row, std::size_t end) const;
-  const nlohmann::ordered_json& facts_of(std::size_t end, const DeviceData& device) const;
+  const Json& facts_of(std::size_t end, const DeviceData& device) const;
 
   struct End {
-    nlohmann::ordered_json device, devices;
+    Json device, devices;
     PayloadLimits limits;
   };
   std::array<End, 2> ends_;          ///< initiator, responder

@@ -13,8 +13,6 @@
 namespace rdmameter {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 /// Every key of any case, in order of appearance, but size_bytes first.
 std::vector<std::string> all_keys(const Group& group) {
   std::vector<std::string> keys;

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <functional>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <span>
 #include <string>
@@ -19,14 +18,14 @@ namespace rdmameter {
 
 /// The measured repetitions of one case. Borrows the rows.
 struct CaseSummary {
-  nlohmann::ordered_json case_object;
+  Json case_object;
   std::vector<const Row*> repetitions;  ///< never empty
 };
 
 /// The measured cases of one test over one transport. Borrows the rows.
 struct Group {
   std::string test, transport;
-  nlohmann::ordered_json constant;   ///< case keys with one value in all cases, and that value
+  Json constant;                     ///< case keys with one value in all cases, and that value
   std::vector<std::string> varying;  ///< the others; size_bytes first, then as the rows have them
   std::vector<CaseSummary> cases;    ///< ordered by the values of `varying`
 };

@@ -15,8 +15,6 @@
 namespace rdmameter {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 std::string fact_text(const std::string& key, const Json& value) {
   const auto [name, unit] = split_key(key);
   if (unit == "ns" && value.is_number()) return name + " " + time_text(value.get<double>());

@@ -11,8 +11,6 @@
 namespace rdmameter {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 constexpr std::size_t kMaxFacts = 48;  ///< of one end; the file has them all
 
 /// Facts for programs: what tells hosts apart, numbers of a vendor, reasons in long sentences.

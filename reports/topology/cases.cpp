@@ -16,7 +16,6 @@
 namespace rdmameter {
 namespace {
 
-using Json = nlohmann::ordered_json;
 using Number = std::optional<double>;
 
 Number total(const NamedCounts& amounts) {

@@ -41,7 +41,7 @@ using TopologyCases = std::span<const TopologyCase>;
 /// The cases in order of traffic, size, ranks, then shapes as they appear.
 /// @param context  of the result: which ranks are on one host
 std::vector<TopologyCase> topology_cases(std::span<const Row> rows, TopologyModels models,
-                                         const nlohmann::ordered_json& context = {});
+                                         const Json& context = {});
 
 /// The cases of one model.
 std::vector<TopologyCase> cases_of_model(TopologyCases cases, std::size_t model);
@@ -86,12 +86,11 @@ std::optional<Straggler> straggler_of(const TopologyCase& one, const Matrix& mat
                                       bool judge_shared = false);
 
 /// "rank 5 (beta)": with its host, where the context has it.
-std::string rank_text(const nlohmann::ordered_json& context, std::uint32_t rank);
+std::string rank_text(const Json& context, std::uint32_t rank);
 
 /// "rank 5 (beta) takes 3.0 times as long as the others": empty where nothing is slow.
 /// @param context  of the result, for the name of the host
-std::string straggler_text(const std::optional<Straggler>& straggler,
-                           const nlohmann::ordered_json& context);
+std::string straggler_text(const std::optional<Straggler>& straggler, const Json& context);
 
 /// The kernel's count of that name, "qps" or "pinned_bytes"; nothing: it is not known.
 std::optional<double> kernel_count(const TopologyCase& one, std::string_view name);

@@ -109,7 +109,7 @@ std::string knee_sentence(const ConnectionCurve& curve) {
   return fmt::format("{}: knee none, up to {} {}.", name, knee.most, things);
 }
 
-std::vector<std::string> connection_limits(const nlohmann::ordered_json& context) {
+std::vector<std::string> connection_limits(const Json& context) {
   std::vector<std::string> sentences;
   for (const auto& one : list_at(context, "/rdmameter/connections/limits"))
     if (one.is_object())

@@ -291,7 +291,7 @@ std::vector<Decision> decisions(TopologyCases cases, TopologyModels models,
   return list;
 }
 
-std::optional<std::uint64_t> least_max_qp(const nlohmann::ordered_json& context) {
+std::optional<std::uint64_t> least_max_qp(const Json& context) {
   std::optional<std::uint64_t> least;
   for (const auto& one : list_at(context, "/rdmameter/ranks"))
     if (const auto& max_qp = fact_at(one, "max_qp"); max_qp.is_number_unsigned())

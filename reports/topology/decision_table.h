@@ -61,7 +61,7 @@ std::vector<Decision> decisions(TopologyCases cases, TopologyModels models,
 
 /// The least `max_qp` that the ranks of a result name; nothing: they name none.
 /// @param context  of the result
-std::optional<std::uint64_t> least_max_qp(const nlohmann::ordered_json& context);
+std::optional<std::uint64_t> least_max_qp(const Json& context);
 
 /// The knee of the message rate of a rank over its active QPs: of traffic `flood`, among rows with
 /// equal ranks.

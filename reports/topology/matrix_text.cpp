@@ -205,8 +205,7 @@ RankCells failed_cells(const TopologyCase& one) {
   return cells;
 }
 
-std::vector<std::string> failed_pairs_text(const TopologyCase& one,
-                                           const nlohmann::ordered_json& context) {
+std::vector<std::string> failed_pairs_text(const TopologyCase& one, const Json& context) {
   const auto failures = failures_of(one);
   const std::size_t repetitions = one.summary.repetitions.size();
   std::vector<std::string> sentences;

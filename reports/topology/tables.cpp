@@ -206,8 +206,7 @@ Table pair_times_table(TopologyCases cases, bool streams) {
   return table;
 }
 
-Table slowest_pairs_table(const TopologyCase& one, const nlohmann::ordered_json& context,
-                          bool judge_shared) {
+Table slowest_pairs_table(const TopologyCase& one, const Json& context, bool judge_shared) {
   Table table{.columns = text_columns({"from", "to"}),
               .title = "slowest pairs, not judged: " + case_title(one)};
   table.key_columns = 2;

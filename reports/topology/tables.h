@@ -45,8 +45,7 @@ Table pair_times_table(TopologyCases cases, bool streams);
 /// The pairs that are slowest against those as far apart, first those that are in most repetitions.
 /// @return with its title; without lines: the case has none, or its ranks shared cores and that is
 /// not asked for
-Table slowest_pairs_table(const TopologyCase& one, const nlohmann::ordered_json& context,
-                          bool judge_shared);
+Table slowest_pairs_table(const TopologyCase& one, const Json& context, bool judge_shared);
 
 // ---- Columns of numbers that not every line has.
 

@@ -19,8 +19,6 @@
 namespace rdmameter {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 /// What may differ from row to row of one model, since the model itself knows it, or since it says
 /// nothing of what is measured.
 bool is_of_the_model(std::string_view key) {

@@ -5,7 +5,6 @@
 #pragma once
 
 #include <cstdint>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 #include <span>
@@ -13,6 +12,7 @@
 #include <vector>
 
 #include "core/result/row.h"
+#include "reports/summary/facts.h"
 #include "reports/topology/model/costs.h"
 #include "reports/topology/model/pair_kinds.h"
 #include "topologies/graphs/graph.h"
@@ -39,7 +39,7 @@ std::string shape_text(const ModelShape& shape);
 /// The model from the rows of one set of axes. Shapes, ranks, sizes and traffics are of
 /// all of them.
 struct TopologyModel {
-  nlohmann::ordered_json setting;  ///< the other axes
+  Json setting;                    ///< the other axes
   std::vector<ModelShape> shapes;  ///< as measured, in the order of the cases
   std::set<std::uint64_t> ranks, sizes_bytes;
   bool yielding = false;             ///< in some row, ranks outnumbered cores
@@ -64,8 +64,7 @@ using TopologyModels = std::span<const TopologyModel>;
 /// the first model that fits otherwise. Rows without a topology, or without a measurement, are
 /// passed over.
 /// @param context  of the result: which ranks are on one host
-std::vector<TopologyModel> topology_models(std::span<const Row> rows,
-                                           const nlohmann::ordered_json& context = {});
+std::vector<TopologyModel> topology_models(std::span<const Row> rows, const Json& context = {});
 
 /// The mean over all pairs of the median one-way time of as many hops: what predictions of the mean
 /// latency are to be held against. A mean of all samples would be the tail's. Of traffic `pairs`.
