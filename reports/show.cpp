@@ -116,7 +116,7 @@ std::string parts_table(const Group& group, const TextStyle& style) {
         return number_at(fact_at(row.extra, part.where), key);
       };
       const auto count = [&](const Row& row) { return number(row, part.count); };
-      const auto per_us = [&](const Row& row) -> std::optional<double> {
+      const auto per_us = [&](const Row& row) -> Number {
         const double time_ns =
             number(row, "elapsed_ns").value_or(number(row, "window_ns").value_or(0));
         return count(row) && time_ns > 0 ? std::optional(*count(row) / time_ns * 1e3)
@@ -133,8 +133,7 @@ std::string parts_table(const Group& group, const TextStyle& style) {
 /// @param known     what all groups have in common, which is told already
 /// @param defaults  as common_of() takes them
 std::string show_kind(const std::vector<const Group*>& groups, const Common& known,
-                      const Defaults* defaults, std::optional<double> line_rate,
-                      const ShowOptions& options) {
+                      const Defaults* defaults, Number line_rate, const ShowOptions& options) {
   const Group joined = join(groups);
   std::string text =
       "\n" + group_heading(joined, common_of(joined, defaults).text(known), options.style);
@@ -162,7 +161,7 @@ void tell_once(std::string& text, const std::string& remark) {
 
 /// Kinds of numbers in the order of their first rows, a table for each.
 std::string show_groups(const std::vector<const Group*>& groups, const Defaults& stated,
-                        std::optional<double> line_rate, const ShowOptions& options) {
+                        Number line_rate, const ShowOptions& options) {
   if (groups.empty()) return "";
   const Defaults* const defaults = options.all ? nullptr : &stated;
   const Common common = common_of(join(groups), defaults);

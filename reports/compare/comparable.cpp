@@ -286,7 +286,7 @@ std::string identity_of(const ComparableCase& test_case, const Defaults& default
   return defaults.identity(test_case.name.substr(0, test_case.name.find('/')), test_case.axes, own);
 }
 
-std::optional<double> value_of(const Replicate& replicate, Metric metric) {
+Number value_of(const Replicate& replicate, Metric metric) {
   const double value = replicate.value[static_cast<std::size_t>(metric)];
   return std::isnan(value) ? std::nullopt : std::optional(value);
 }

@@ -40,7 +40,7 @@ struct Replicate {
 };
 
 /// Nothing: it has no such number.
-std::optional<double> value_of(const Replicate& replicate, Metric metric);
+Number value_of(const Replicate& replicate, Metric metric);
 
 /// One row whose measurement failed.
 struct FailedRepetition {

@@ -12,7 +12,6 @@
 
 #include "core/base/error.h"
 #include "core/base/parse_value.h"
-#include "reports/text/text.h"
 
 namespace rdmameter {
 namespace {

@@ -48,7 +48,7 @@ GateFinding check(const Gate& gate, const ComparableCase& test_case) {
 }
 
 /// Median of a counter per message; nothing where a repetition has none.
-std::optional<double> work_of(const ComparableCase& test_case, std::string_view counter) {
+Number work_of(const ComparableCase& test_case, std::string_view counter) {
   std::vector<double> values;
   for (const Replicate& replicate : test_case.replicates) {
     const auto found = replicate.work.find(counter);

@@ -43,8 +43,8 @@ constexpr const char* kHalf = "/latency/half_round_trip";
 struct CsvRow {
   const ResultFile& file;
   const Row& row;
-  Json json;                        ///< of the row: a column cannot say other than the file
-  std::optional<double> line_rate;  ///< the result's
+  Json json;         ///< of the row: a column cannot say other than the file
+  Number line_rate;  ///< the result's
 
   std::string at(const Json::json_pointer& where) const {
     return json.contains(where) ? cell(json.at(where)) : "";

@@ -58,7 +58,7 @@ FactorPlace place_of(const Row& row, const std::vector<AblationAxis>& axes) {
 }
 
 /// Of rates none.
-std::optional<double> p50_of(const Row& row) {
+Number p50_of(const Row& row) {
   return row.bandwidth ? std::nullopt : info_of(Metric::p50).value(row);
 }
 

@@ -14,7 +14,7 @@ namespace {
 constexpr Metric kCompletions[] = {Metric::p50, Metric::p99};
 
 /// Of an empty window 0.
-std::function<std::optional<double>(const Row&)> rate_of(Metric metric) {
+RowNumber rate_of(Metric metric) {
   return [value = info_of(metric).value](const Row& row) {
     return std::optional(value(row).value_or(0));
   };
@@ -44,8 +44,7 @@ bool have_completions(const FigureLines& lines) {
       lines, [](const FigureLine& line) { return all_have<&Row::latency>(*line.summary); });
 }
 
-std::vector<FigureColumn> terminal_columns(const FigureLines& lines,
-                                           std::optional<double> line_rate_gbps) {
+std::vector<FigureColumn> terminal_columns(const FigureLines& lines, Number line_rate_gbps) {
   std::vector<FigureColumn> columns{count_column("messages", [](const Row& row) {
     return std::optional(static_cast<double>(row.bandwidth->messages));
   })};
@@ -94,7 +93,7 @@ std::string told_of(const char* what, const FigureLines& lines,
   return held == lines.size() ? fmt::format("{}. ", what) : fmt::format("{}: {}. ", what, list);
 }
 
-std::string rates_remark(const FigureLines& lines, std::optional<double> line_rate_gbps) {
+std::string rates_remark(const FigureLines& lines, Number line_rate_gbps) {
   std::string doubt, completions;
   any_row(lines, [&](const Row& row) {
     doubt = line_doubt(line_rate_gbps, row);
@@ -122,7 +121,7 @@ std::string rates_remark(const FigureLines& lines, std::optional<double> line_ra
 
 }  // namespace
 
-Figures bandwidth_figures(std::optional<double> line_rate_gbps) {
+Figures bandwidth_figures(Number line_rate_gbps) {
   return {.page_title = "Bandwidth",
           .has = all_have<&Row::bandwidth>,
           .by_axes = true,

@@ -120,8 +120,7 @@ FigureColumn text_column(Table::Column column, std::function<std::string(FigureL
 }
 
 FigureColumn median_column(std::string_view head, const Unit& unit, int max_decimals,
-                           std::function<std::optional<double>(const Row&)> number,
-                           std::string_view missing) {
+                           RowNumber number, std::string_view missing) {
   return {.column = {.head = std::string(head), .unit = std::string(unit.name)},
           .number = std::move(number),
           .unit = unit,
@@ -129,8 +128,7 @@ FigureColumn median_column(std::string_view head, const Unit& unit, int max_deci
           .missing = missing};
 }
 
-FigureColumn count_column(const char* head,
-                          std::function<std::optional<double>(const Row&)> number) {
+FigureColumn count_column(const char* head, RowNumber number) {
   return text_column({.head = head, .optional = true}, [number](FigureLine line) {
     return fixed(*median_of(*line.summary, number), 0);
   });

@@ -8,7 +8,6 @@
 #include "core/instrument/histogram_data.h"
 #include "core/result/row_json.h"
 #include "reports/figures/figures.h"
-#include "reports/text/text.h"
 
 namespace rdmameter {
 namespace {
@@ -19,7 +18,7 @@ const std::vector<LoadPart>& mix_of(const Row& row) {
 }
 
 FigureColumn time_column(const char* head, LatencyData LoadPart::*time, double percent) {
-  const auto us_of = [=](const LoadPart& part) -> std::optional<double> {
+  const auto us_of = [=](const LoadPart& part) -> Number {
     const auto ns = reported_percentile((part.*time).histogram, percent);
     return ns ? std::optional(static_cast<double>(*ns) / 1e3) : std::nullopt;
   };

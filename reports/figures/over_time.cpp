@@ -10,11 +10,10 @@ namespace {
 
 /// The value of an interval that comes before all others by `before`, as the tables of the row's
 /// latency have it: half a round trip of ping-pong tests.
-FigureColumn time_of_intervals(const char* head,
-                               std::vector<std::optional<double>> OverTimeData::*times,
+FigureColumn time_of_intervals(const char* head, std::vector<Number> OverTimeData::*times,
                                auto before) {
   const auto first = [=](const Row& row) {
-    std::optional<double> found;
+    Number found;
     for (const auto& value : (*row.over_time).*times)
       if (value && (!found || before(*value, *found))) found = value;
     return found ? std::optional(*found / latency_divisor(row)) : found;
@@ -23,7 +22,7 @@ FigureColumn time_of_intervals(const char* head,
 }
 
 /// When the interval with the longest sample ended [ns].
-std::optional<double> when_longest(const Row& row) {
+Number when_longest(const Row& row) {
   const OverTimeData& data = *row.over_time;
   const auto longest = std::ranges::max_element(data.max_ns);
   if (longest == data.max_ns.end() || !*longest) return std::nullopt;
@@ -41,11 +40,11 @@ Figures over_time_figures() {
       .has = all_have<&Row::over_time>,
       .by_axes = true,
       .columns = always({median_column("intervals", {"", 1}, 0,
-                                       [](const Row& row) -> std::optional<double> {
+                                       [](const Row& row) -> Number {
                                          return static_cast<double>(row.over_time->count.size());
                                        }),
                          median_column("each", seconds, 3,
-                                       [](const Row& row) -> std::optional<double> {
+                                       [](const Row& row) -> Number {
                                          return static_cast<double>(row.over_time->interval_ns);
                                        }),
                          time_of_intervals("p50 from", &OverTimeData::p50_ns, std::less{}),

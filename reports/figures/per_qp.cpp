@@ -32,7 +32,7 @@ std::string key_name(const std::string& key) {
 /// in the other tables.
 std::string spread_text(const CaseSummary& summary, const std::string& key,
                         double PerQpData::Spread::*member) {
-  const auto found = spread(summary, [&](const Row& row) -> std::optional<double> {
+  const auto found = spread(summary, [&](const Row& row) -> Number {
     return (*std::ranges::find(row.per_qp->spread, key, &PerQpData::Spread::of)).*member;
   });
   const double divisor =

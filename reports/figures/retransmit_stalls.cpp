@@ -82,7 +82,7 @@ std::optional<std::uint64_t> setting(const CaseSummary& summary, const char* key
 }
 
 /// How far from the timer or a few times as much, as a share of that; nothing: too short for one.
-std::optional<double> misfit(double stall_ns, const std::optional<double>& timer_ns) {
+Number misfit(double stall_ns, const Number& timer_ns) {
   constexpr double kEarly = 0.05;   // the median is an estimate, and timers have a grain
   constexpr double kMostTimes = 4;  // any length is near a large multiple
   if (!timer_ns || stall_ns < (1 - kEarly) * *timer_ns) return std::nullopt;
@@ -121,8 +121,7 @@ class StallJudge {
   /// What a sample may be longer than its timer.
   static constexpr double kAlike = 0.15;
 
-  std::optional<double> possible(double stall_ns, const std::optional<double>& timer_ns,
-                                 std::uint64_t events) const {
+  Number possible(double stall_ns, const Number& timer_ns, std::uint64_t events) const {
     const auto off = misfit(stall_ns, timer_ns);
     if (events > 0) return off;
     return counted_.all || !off || *off > kAlike ? std::nullopt : off;
@@ -240,8 +239,7 @@ constexpr std::string_view kDrivers[] = {"mlx5_core", "mlx4_core", "bnxt_en", "e
                                          "i40e",      "hns3",      "erdma",   "cxgb4"};
 
 std::string expected_text(const RetransmitReport& report, RetransmitCause cause) {
-  const std::optional<double>& timer =
-      cause == RetransmitCause::timeout ? report.timeout_ns : report.rnr_ns;
+  const Number& timer = cause == RetransmitCause::timeout ? report.timeout_ns : report.rnr_ns;
   const bool has_timer = cause == RetransmitCause::timeout || cause == RetransmitCause::rnr;
   return has_timer && timer ? metric_text(Metric::max, *timer) : kUnknown;
 }

@@ -50,10 +50,10 @@ struct RetransmitReport {
   /// Of the samples as they were taken (round trips): the median. Where that is as long as a timer
   /// whose events were counted, and so a stall itself: the smallest; where that is, too: 0.
   double typical_ns = 0;
-  bool mostly_stalled = false;       ///< it is not the median
-  std::optional<double> timeout_ns;  ///< 4.096 us * 2^qp_timeout; nothing: none is set
-  std::optional<double> rnr_ns;      ///< that min_rnr_timer asks for
-  bool counted = false;              ///< at least one end's driver has counters
+  bool mostly_stalled = false;  ///< it is not the median
+  Number timeout_ns;            ///< 4.096 us * 2^qp_timeout; nothing: none is set
+  Number rnr_ns;                ///< that min_rnr_timer asks for
+  bool counted = false;         ///< at least one end's driver has counters
   std::array<RetransmitStalls, kStallCauses> causes;  ///< by RetransmitCause
   std::vector<LossCounter> counters;
 

@@ -56,7 +56,7 @@ std::string sweep_remarks(const FigureLines& lines) {
   return remarks;
 }
 
-std::string remark(const CurvePoint& point, const std::optional<double>& slo_ns) {
+std::string remark(const CurvePoint& point, const Number& slo_ns) {
   if (point.saturated) return "saturated";
   return slo_ns && point.p99_ns && *point.p99_ns > *slo_ns ? "beyond the SLO" : "";
 }

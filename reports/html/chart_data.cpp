@@ -25,7 +25,7 @@ namespace {
 
 constexpr int kPointsPerDecade = 20;
 
-Json number(const std::optional<double>& value, double divisor = 1) {
+Json number(const Number& value, double divisor = 1) {
   return value ? short_number(*value / divisor) : Json();
 }
 

@@ -13,7 +13,6 @@
 #include "reports/summary/line_rate.h"
 #include "reports/text/text.h"
 #include "reports/topology/cases.h"
-#include "reports/topology/model_text.h"
 
 namespace rdmameter {
 namespace {

@@ -16,19 +16,16 @@
 namespace rdmameter {
 namespace {
 
-using Number = std::optional<double>;
-
 /// What is drawn over ranks: of a row, and of a prediction (empty: not predicted).
 struct Quantity {
   std::string key, name, unit;
   std::optional<std::uint64_t> size_bytes;
-  std::function<Number(const Row&)> of_row;
+  RowNumber of_row;
   std::function<Number(const Prediction&)> of_prediction;
 };
 
 /// A number of the rows with this size, and with this exchange where one is named.
-std::function<Number(const Row&)> of_rows(std::string exchange, std::uint64_t size_bytes,
-                                          std::function<Number(const Row&)> number) {
+RowNumber of_rows(std::string exchange, std::uint64_t size_bytes, RowNumber number) {
   return [exchange = std::move(exchange), size_bytes, number = std::move(number)](const Row& row) {
     const bool same = fact_at(row.case_object, "size_bytes") == Json(size_bytes) &&
                       (exchange.empty() || exchange_name(*row.topology) == exchange);

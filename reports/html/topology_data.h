@@ -2,7 +2,6 @@
 // How topologies grow with their ranks, as the page's chart needs it.
 #pragma once
 
-#include <span>
 #include <string>
 
 #include "reports/html/page_cases.h"

@@ -9,7 +9,6 @@
 
 #include "reports/summary/metric.h"
 #include "reports/text/text.h"
-#include "reports/topology/model_text.h"
 
 namespace rdmameter {
 namespace {

@@ -11,10 +11,13 @@
 
 namespace rdmameter {
 
+/// A number that may not be known.
+using Number = std::optional<double>;
+
 /// The middle value, or the mean of the two in the middle. @param values  not empty
 double median(std::vector<double> values);
 
-std::optional<double> known_median(const std::vector<double>& values);  ///< of none: nothing
+Number known_median(const std::vector<double>& values);  ///< of none: nothing
 
 /// @param values  not empty
 double mean(std::span<const double> values);

@@ -13,7 +13,6 @@
 namespace rdmameter {
 namespace {
 
-using Number = std::optional<double>;
 using Told = LatencySummary;
 
 double min_of(const HistogramData& data) {
@@ -81,7 +80,7 @@ std::span<const MetricInfo> between(Metric first, Metric last) {
   return std::span(metrics()).subspan(at, static_cast<std::size_t>(last) - at + 1);
 }
 
-template <std::optional<double> SweepData::*Found>
+template <Number SweepData::*Found>
 Number sweep(const Row& row) {
   return row.sweep ? (*row.sweep).*Found : std::nullopt;
 }

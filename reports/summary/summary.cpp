@@ -126,8 +126,7 @@ std::vector<Group> group_rows(std::span<const Row> rows) {
   return groups;
 }
 
-std::optional<Spread> spread(const CaseSummary& summary,
-                             const std::function<std::optional<double>(const Row&)>& number) {
+std::optional<Spread> spread(const CaseSummary& summary, const RowNumber& number) {
   std::vector<double> values;
   for (const Row* row : summary.repetitions) {
     const auto value = number(*row);
@@ -138,8 +137,7 @@ std::optional<Spread> spread(const CaseSummary& summary,
   return Spread{median(std::move(values)), min, max};
 }
 
-std::optional<double> median_of(const CaseSummary& summary,
-                                const std::function<std::optional<double>(const Row&)>& number) {
+Number median_of(const CaseSummary& summary, const RowNumber& number) {
   const auto found = spread(summary, number);
   return found ? std::optional(found->median) : std::nullopt;
 }

@@ -59,11 +59,9 @@ struct Spread {
 };
 
 /// @return nothing where any repetition has no such number
-std::optional<Spread> spread(const CaseSummary& summary,
-                             const std::function<std::optional<double>(const Row&)>& number);
+std::optional<Spread> spread(const CaseSummary& summary, const RowNumber& number);
 
-std::optional<double> median_of(const CaseSummary& summary,
-                                const std::function<std::optional<double>(const Row&)>& number);
+Number median_of(const CaseSummary& summary, const RowNumber& number);
 
 /// The samples of all repetitions, exactly as if recorded into one histogram.
 HistogramData merged_latency(const CaseSummary& summary);

@@ -184,9 +184,7 @@ std::string percentile_table(const CaseSummary& summary, const TextStyle& style)
   const double typical = time_at(merged, kPercents[0]).value_or(largest);
   const Unit unit = time_unit(typical);
   const int decimals = decimals_for(std::vector{typical / unit.size}, max_decimals(unit));
-  const auto shown = [&](const std::optional<double>& ns) {
-    return known_text(ns, decimals, unit.size);
-  };
+  const auto shown = [&](const Number& ns) { return known_text(ns, decimals, unit.size); };
   const std::string unit_name(unit.name);
   Table table{.columns = {{"percentile"},
                           {"1/(1-p)"},

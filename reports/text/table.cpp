@@ -168,7 +168,7 @@ Table with_keys_as_titles(Table table, std::size_t width) {
 
 }  // namespace
 
-std::string known_text(const std::optional<double>& value, int decimals, double unit) {
+std::string known_text(const Number& value, int decimals, double unit) {
   return value ? fixed(*value / unit, decimals) : kUnknown;
 }
 

@@ -16,8 +16,6 @@
 namespace rdmameter {
 namespace {
 
-using Number = std::optional<double>;
-
 Number total(const NamedCounts& amounts) {
   return amounts.empty() ? Number() : sum_of_amounts(amounts);
 }

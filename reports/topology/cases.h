@@ -27,13 +27,13 @@ struct TopologyCase {
   std::size_t model = 0;      ///< which of the models its rows went into
   std::uint64_t qps_max = 0;  ///< of the rank with most; 0: not known
 
-  std::optional<double> p50_ns, p99_ns;             ///< half round trips where those are
-  std::optional<double> connect_ns;                 ///< of all verbs
-  std::optional<double> memory_bytes, relay_bytes;  ///< of connections; of relayed messages
-  std::optional<double> barrier_ns;
-  std::optional<double> gbps, rank_gbps;  ///< of all ranks; of a rank, on average
-  std::optional<double> jain;
-  std::optional<double> share;  ///< of the model; the row's own, or by the fitted model
+  Number p50_ns, p99_ns;             ///< half round trips where those are
+  Number connect_ns;                 ///< of all verbs
+  Number memory_bytes, relay_bytes;  ///< of connections; of relayed messages
+  Number barrier_ns;
+  Number gbps, rank_gbps;  ///< of all ranks; of a rank, on average
+  Number jain;
+  Number share;  ///< of the model; the row's own, or by the fitted model
 };
 
 using TopologyCases = std::span<const TopologyCase>;
@@ -93,7 +93,7 @@ std::string rank_text(const Json& context, std::uint32_t rank);
 std::string straggler_text(const std::optional<Straggler>& straggler, const Json& context);
 
 /// The kernel's count of that name, "qps" or "pinned_bytes"; nothing: it is not known.
-std::optional<double> kernel_count(const TopologyCase& one, std::string_view name);
+Number kernel_count(const TopologyCase& one, std::string_view name);
 
 /// "ring"; with the axes of its QPs, where they are not those of a plain graph: "mesh inflate:64
 /// active:1", "ring qps_per_edge:4"

@@ -21,8 +21,6 @@
 namespace rdmameter {
 namespace {
 
-using Number = std::optional<double>;
-
 /// The transport, and the axes in which models of the same transport differ.
 std::string over_text(TopologyModels models, std::size_t index) {
   const auto& setting = models[index].setting;

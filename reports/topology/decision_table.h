@@ -24,13 +24,13 @@ struct GivenLimits {
 /// over the repetitions.
 struct ShapeChoice {
   std::uint64_t ranks = 0;
-  std::string shape, over;  ///< "ring qps_per_edge:4"; "rc", with axes that models differ in
-  std::optional<double> qps, memory_bytes;             ///< of the rank with most
-  std::optional<double> connect_ns;                    ///< over the repetitions of all traffics
-  std::optional<double> p50_ns, p99_ns;                ///< one way, pairs in a quiet network
-  std::optional<double> farthest_ns, farthest_p99_ns;  ///< at the most hops: p50, p99
-  std::optional<double> exchange_ns;                   ///< p50 of an all-to-all
-  std::optional<double> rank_mmsg_per_s;  ///< with all QPs of a rank active: traffic flood
+  std::string shape, over;   ///< "ring qps_per_edge:4"; "rc", with axes that models differ in
+  Number qps, memory_bytes;  ///< of the rank with most
+  Number connect_ns;         ///< over the repetitions of all traffics
+  Number p50_ns, p99_ns;     ///< one way, pairs in a quiet network
+  Number farthest_ns, farthest_p99_ns;  ///< at the most hops: p50, p99
+  Number exchange_ns;                   ///< p50 of an all-to-all
+  Number rank_mmsg_per_s;               ///< with all QPs of a rank active: traffic flood
 };
 
 /// The choices for one message size, by ranks, then in the order of the cases.

@@ -144,7 +144,7 @@ std::map<std::pair<std::uint64_t, std::uint64_t>, Failure> failures_of(const Top
 
 Matrix blocks_of(const Matrix& matrix_ns, std::size_t together) {
   const std::size_t size = (matrix_ns.size() + together - 1) / together;
-  Matrix matrix(size, std::vector<std::optional<double>>(size));
+  Matrix matrix(size, std::vector<Number>(size));
   for (std::size_t row = 0; row < matrix_ns.size(); ++row)
     for (std::size_t column = 0; column < matrix_ns.size(); ++column)
       if (const auto& cell = matrix_ns[row][column]; cell && *cell > 0) {

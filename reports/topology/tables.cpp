@@ -11,12 +11,9 @@
 
 #include "reports/stats/sample.h"
 #include "reports/text/text.h"
-#include "reports/topology/model_text.h"
 
 namespace rdmameter {
 namespace {
-
-using Number = std::optional<double>;
 
 auto counted(const char* name) {
   return [name](const TopologyCase& one) { return kernel_count(one, name); };

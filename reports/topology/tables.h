@@ -4,7 +4,6 @@
 
 #include <cmath>
 #include <functional>
-#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -53,7 +52,7 @@ Table slowest_pairs_table(const TopologyCase& one, const Json& context, bool jud
 template <class Line>
 struct NumberColumn {
   Table::Column head;  ///< with the unit
-  std::function<std::optional<double>(const Line&)> number;
+  std::function<Number(const Line&)> number;
   int max_decimals = 0;
   double size = 1;            ///< of the unit
   bool three_digits = false;  ///< of each number; else as many decimals as the least needs
@@ -62,7 +61,7 @@ struct NumberColumn {
 /// @param number  [ns]
 template <class Line>
 NumberColumn<Line> time_column(const char* head, const Unit& unit, int max_decimals,
-                               std::function<std::optional<double>(const Line&)> number) {
+                               std::function<Number(const Line&)> number) {
   return {{head, std::string(unit.name)}, std::move(number), max_decimals, unit.size};
 }
 
@@ -89,7 +88,7 @@ void add_numbers(Table& table, std::span<const Line> lines,
 
 /// The unit for times in one column, by the least of them.
 template <class Line>
-Unit unit_of_times(std::span<const Line> lines, std::optional<double> Line::*member) {
+Unit unit_of_times(std::span<const Line> lines, Number Line::*member) {
   double min = INFINITY;
   for (const Line& line : lines)
     if (line.*member && *(line.*member) > 0) min = std::min(min, *(line.*member));

@@ -5,11 +5,9 @@
 
 #include <algorithm>
 #include <iterator>
-#include <span>
 
 #include "reports/summary/defaults.h"
 #include "reports/summary/facts.h"
-#include "reports/summary/metric.h"
 #include "reports/text/case_text.h"
 #include "reports/topology/cases.h"
 #include "reports/topology/decision_table.h"

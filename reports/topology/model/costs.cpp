@@ -99,7 +99,7 @@ void CostFit::leave_out_max_ranks(std::span<const FitPoint> points) {
   for (auto& [of, values] : left_out) {
     const auto& [graph, kind, terms] = of;
     const double measured = median(std::move(values));
-    std::optional<double>& largest = errors_.try_emplace({graph, kind}, 0.0).first->second;
+    Number& largest = errors_.try_emplace({graph, kind}, 0.0).first->second;
     if (!identifiable.contains(terms))
       largest.reset();
     else if (largest)
@@ -111,8 +111,7 @@ double CostFit::value(std::span<const double> terms) const {
   return value_of(squares_, terms);
 }
 
-std::optional<double> CostFit::error_at_max_ranks(const std::string& graph,
-                                                  std::size_t kind) const {
+Number CostFit::error_at_max_ranks(const std::string& graph, std::size_t kind) const {
   const auto found = errors_.find({graph, kind});
   return found == errors_.end() ? std::nullopt : found->second;
 }
@@ -132,7 +131,7 @@ std::vector<double> CostFit::terms(const RouteKinds& route, double bytes) {
 }
 
 CostFit::OfKind CostFit::costs_of(PairKind kind) const {
-  const auto cost = [&](std::size_t sort, double bytes) -> std::optional<double> {
+  const auto cost = [&](std::size_t sort, double bytes) -> Number {
     std::vector<double> terms(3 * kHostKinds);
     terms[sort * kHostKinds + static_cast<std::size_t>(kind)] = 1;
     if (sort < 2) terms[2 * kHostKinds + static_cast<std::size_t>(kind)] = bytes;

@@ -64,7 +64,7 @@ class CostFit {
   /// predicts that graph's values of that kind there, and this is the largest relative error of
   /// them. Values with the same terms are repetitions; their median counts.
   /// @return nothing: they were not measured there, or fewer ranks do not tell all of them
-  std::optional<double> error_at_max_ranks(const std::string& graph, std::size_t kind = 0) const;
+  Number error_at_max_ranks(const std::string& graph, std::size_t kind = 0) const;
 
   bool by_kind() const { return by_kind_; }
   /// @pre not by_kind()
@@ -75,7 +75,7 @@ class CostFit {
   /// The costs of edges of a kind. Nothing: the points do not identify it. Where one size leaves
   /// beta open, the others are those of that size. @pre by_kind()
   struct OfKind {
-    std::optional<double> alpha_ns, per_hop_ns, beta_ns_per_byte;
+    Number alpha_ns, per_hop_ns, beta_ns_per_byte;
   };
   OfKind costs_of(PairKind kind) const;
 
@@ -88,7 +88,7 @@ class CostFit {
   double spread_;
   std::size_t points_, rows_;
   /// By graph and kind; nothing: not told by fewer ranks.
-  std::map<std::pair<std::string, std::size_t>, std::optional<double>> errors_;
+  std::map<std::pair<std::string, std::size_t>, Number> errors_;
   bool by_kind_;
   double bytes_;  ///< of the first point
 };

@@ -175,7 +175,7 @@ class ModelCollector {
 
   using TimesByKind = std::map<std::pair<std::size_t, RouteKinds>, std::vector<double>>;
 
-  static TimesByKind times_by_kind(const std::vector<std::vector<std::optional<double>>>& matrix_ns,
+  static TimesByKind times_by_kind(const std::vector<std::vector<Number>>& matrix_ns,
                                    const PlacedRoutes& routes) {
     TimesByKind times;
     for (Rank from = 0; from < matrix_ns.size(); ++from)
@@ -273,8 +273,8 @@ void add_latency(const CostFit& fit, const std::string& graph, const Prediction&
   }
 }
 
-std::optional<double> memory_at(const TopologyModel& model, const Prediction& prediction,
-                                std::uint64_t size_bytes) {
+Number memory_at(const TopologyModel& model, const Prediction& prediction,
+                 std::uint64_t size_bytes) {
   if (!model.knows_memory) return std::nullopt;
   const std::uint64_t peers =
       prediction.figures.one_qp ? prediction.figures.neighbours : prediction.qps_per_rank;
@@ -317,7 +317,7 @@ std::vector<TopologyModel> topology_models(std::span<const Row> rows, const Json
   return models;
 }
 
-std::optional<double> mean_latency_ns(const Row& row) {
+Number mean_latency_ns(const Row& row) {
   if (!row.topology || reach_of(row.topology->traffic) != Reach::pair) return std::nullopt;
   double sum_ns = 0, samples = 0;
   for (const auto& [hops, latency] : row.topology->by_hops) {
@@ -343,7 +343,7 @@ std::size_t model_of(TopologyModels models, const Row& row) {
   return static_cast<std::size_t>(found - models.begin());
 }
 
-std::optional<double> message_interval_ns(const Row& row) {
+Number message_interval_ns(const Row& row) {
   if (!row.topology || !row.bandwidth || row.bandwidth->messages == 0 ||
       row.bandwidth->window_ns == 0 || in_rounds(reach_of(row.topology->traffic)))
     return std::nullopt;
@@ -351,13 +351,13 @@ std::optional<double> message_interval_ns(const Row& row) {
          static_cast<double>(row.bandwidth->messages);
 }
 
-std::optional<double> collective_bound_ns(const TopologyModel& model, const CollectiveData& data) {
+Number collective_bound_ns(const TopologyModel& model, const CollectiveData& data) {
   if (!has_one_beta(model)) return std::nullopt;
   const Costs costs = model.latency->costs();
   return real(data.steps) * costs.alpha_ns + real(data.step_bytes) * costs.beta_ns_per_byte;
 }
 
-std::optional<double> model_share(const TopologyModel& model, const Row& row) {
+Number model_share(const TopologyModel& model, const Row& row) {
   if (row.topology && row.topology->collective && row.latency) {
     const auto bound_ns = collective_bound_ns(model, *row.topology->collective);
     const double time_ns = median_ns(*row.latency);

@@ -68,7 +68,7 @@ std::vector<TopologyModel> topology_models(std::span<const Row> rows, const Json
 
 /// The mean over all pairs of the median one-way time of as many hops: what predictions of the mean
 /// latency are to be held against. A mean of all samples would be the tail's. Of traffic `pairs`.
-std::optional<double> mean_latency_ns(const Row& row);
+Number mean_latency_ns(const Row& row);
 
 /// Is it the schedule that a run has by default? Titles do not name it.
 bool usual_schedule(const TopologyData& topology);
@@ -80,23 +80,23 @@ std::string exchange_name(const TopologyData& topology);
 std::size_t model_of(TopologyModels models, const Row& row);
 
 /// The time from one message of a rank to its next, of a row whose rate was measured [ns].
-std::optional<double> message_interval_ns(const Row& row);
+Number message_interval_ns(const Row& row);
 
 /// The least time of a collective whose messages go to neighbours: steps * alpha + what they send *
 /// beta. Nothing: the costs are not known, or hosts mix, so that there is no one alpha.
-std::optional<double> collective_bound_ns(const TopologyModel& model, const CollectiveData& data);
+Number collective_bound_ns(const TopologyModel& model, const CollectiveData& data);
 
 /// Of a collective: its bound / the median time. Else:
 /// which part of its model a measured exchange reaches: (alpha + hops * bytes * beta) of the
 /// latencies / message_interval_ns(), hops being how often a message is sent. All-to-all in p - 1
 /// steps: (p-1)(alpha + m beta) over a mesh. Beyond 1: messages overlap. Nothing where that takes
 /// more than is known here, as of an incast.
-std::optional<double> model_share(const TopologyModel& model, const Row& row);
+Number model_share(const TopologyModel& model, const Row& row);
 
 /// The predicted latency of one message.
 struct PredictedLatency {
-  std::optional<double> mean_ns, farthest_ns;  ///< over all pairs; of the farthest
-  std::optional<Interval> mean_interval_ns;    ///< CostFit::interval()
+  Number mean_ns, farthest_ns;               ///< over all pairs; of the farthest
+  std::optional<Interval> mean_interval_ns;  ///< CostFit::interval()
 };
 
 /// A shape at a number of ranks, by the model.
@@ -106,9 +106,9 @@ struct Prediction {
   std::uint64_t qps_per_rank = 0, qps_total = 0;  ///< of the rank with most; of all
   struct AtSize {
     std::uint64_t size_bytes = 0;
-    PredictedLatency all;                ///< where the model has costs by kind, without intervals
-    ByKind<PredictedLatency> of_kind;    ///< where `pairs` is known
-    std::optional<double> memory_bytes;  ///< of the rank with most
+    PredictedLatency all;              ///< where the model has costs by kind, without intervals
+    ByKind<PredictedLatency> of_kind;  ///< where `pairs` is known
+    Number memory_bytes;               ///< of the rank with most
   };
   std::vector<AtSize> sizes;
   /// Where the model has costs by kind. Nothing: they take more than is known of the places.
