@@ -214,13 +214,6 @@ std::string interruptions(const std::vector<Row>& rows, const TextStyle& style) 
          wrap("      ", list, style.width);
 }
 
-/// Names of rows, of which what they have in common is told above already.
-std::vector<std::string> names_of(const std::vector<Row>& rows) {
-  std::vector<std::string> names;
-  for (const Row& row : rows) names.push_back(row.name);
-  return names;
-}
-
 /// Of rows: test and transport, then the name, and how many rows have it.
 using Names = std::map<std::pair<std::string, std::string>, std::map<std::string, int>>;
 
@@ -245,8 +238,9 @@ std::string names_text(const Names& names, bool all) {
 /// Rows without a measurement, those with the same reason together: "name ×3, name".
 std::string failures(const std::vector<Row>& rows, Row::Status status, const char* title, bool all,
                      const TextStyle& style) {
+  // What names have in common is told above already.
   const std::vector<std::string> common =
-      all ? std::vector<std::string>() : common_parts(names_of(rows));
+      all ? std::vector<std::string>() : common_parts(mapped(rows, &Row::name));
   std::vector<std::pair<std::string, Names>> reasons;
   for (const Row& row : rows) {
     if (row.status != status) continue;

@@ -117,9 +117,7 @@ class Judge {
 
  private:
   std::vector<Pair> measured_pairs() const {
-    std::vector<Pair> pairs;
-    for (const std::size_t i : measured_) pairs.push_back(pairs_[i]);
-    return pairs;
+    return mapped(measured_, [&](std::size_t i) { return pairs_[i]; });
   }
 
   double rate() const { return kMetricRate / static_cast<double>(batches_.looks); }

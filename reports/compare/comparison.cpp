@@ -21,9 +21,7 @@ namespace {
 
 std::string some_names(const std::vector<ComparableCase>& cases) {
   constexpr std::size_t kShown = 5;
-  std::vector<std::string> names;
-  for (const ComparableCase& one : cases) names.push_back(one.name);
-  return names.empty() ? "none" : first_names(names, kShown);
+  return cases.empty() ? "none" : first_names(mapped(cases, &ComparableCase::name), kShown);
 }
 
 double slowdown_of(const CaseComparison& test_case) {

@@ -40,9 +40,8 @@ std::map<std::uint64_t, double> run_values(const ComparableCase& test_case, Metr
 }
 
 double median_run(const std::map<std::uint64_t, double>& by_run) {
-  std::vector<double> values;
-  for (const auto& [run, value] : by_run) values.push_back(value);
-  return values.empty() ? 0 : median(values);
+  if (by_run.empty()) return 0;
+  return median(mapped(by_run, [](const auto& run) { return run.second; }));
 }
 
 void set_problem(Effect& effect, Metric metric) {

@@ -174,8 +174,7 @@ std::vector<std::string> merged_changes(const Json& context) {
 }
 
 std::vector<std::size_t> batches_of(const Json& context) {
-  std::vector<RunTime> times;
-  for (const Json& run : run_contexts(context)) times.push_back(time_of(run));
+  const std::vector<RunTime> times = mapped(run_contexts(context), time_of);
   const auto order = order_by(times.size(), [&](std::size_t run) { return times[run].seconds; });
   std::vector<std::size_t> chain(times.size());  // a batch's first run
   std::map<std::string, std::size_t> latest;     // run of a boot

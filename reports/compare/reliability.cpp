@@ -176,13 +176,9 @@ void judge_kind(std::size_t kind, const std::vector<LossTest>& tests, const Batc
 
 std::vector<std::vector<CaseFinding>> failed_repetitions(const std::vector<Pair>& pairs,
                                                          const Batches& batches) {
-  std::vector<FailureTest> tests;
-  std::vector<double> p_values;
-  for (const Pair& pair : pairs) {
-    tests.push_back(failure_test(pair, batches.replication));
-    p_values.push_back(tests.back().p);
-  }
-  const std::vector<double> q_values = benjamini_hochberg(p_values);
+  const auto tests =
+      mapped(pairs, [&](const Pair& pair) { return failure_test(pair, batches.replication); });
+  const std::vector<double> q_values = benjamini_hochberg(mapped(tests, &FailureTest::p));
   const double rate = kFailureRate / static_cast<double>(batches.looks);
   std::vector<std::vector<CaseFinding>> findings(pairs.size());
   for (std::size_t i = 0; i < pairs.size(); ++i) {

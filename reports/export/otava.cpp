@@ -51,8 +51,7 @@ Line line_of(const ResultFile& file, std::vector<std::string>& columns) {
 
 std::string to_otava(std::span<const ResultFile> files) {
   std::vector<std::string> columns;
-  std::vector<Line> lines;
-  for (const ResultFile& file : files) lines.push_back(line_of(file, columns));
+  auto lines = mapped(files, [&](const ResultFile& file) { return line_of(file, columns); });
   std::ranges::stable_sort(lines, {}, [](const Line& line) { return epoch_seconds(line.time); });
   std::string text = "time,commit";
   for (const std::string& column : columns) text += "," + column;

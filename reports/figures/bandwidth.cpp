@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "core/result/row_json.h"
 #include "reports/figures/figures.h"
@@ -28,11 +29,9 @@ Unit unit_of(Metric metric, const FigureLines& lines) {
 }
 
 std::vector<FigureColumn> page_columns(const FigureLines& lines) {
-  std::vector<FigureColumn> columns;
-  for (const Metric metric : {Metric::gbps, Metric::mmsg_per_s})
-    columns.push_back(
-        median_column(info_of(metric).name, unit_of(metric, lines), 4, rate_of(metric)));
-  return columns;
+  return mapped(std::array{Metric::gbps, Metric::mmsg_per_s}, [&](Metric metric) {
+    return median_column(info_of(metric).name, unit_of(metric, lines), 4, rate_of(metric));
+  });
 }
 
 std::optional<std::uint64_t> lost(const Row& row) {

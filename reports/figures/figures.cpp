@@ -94,9 +94,8 @@ Table named_lines(const Figures& figures, const Group& group, const FigureLines&
 /// Beneath a table of medians what its signs mean; empty: it has none.
 /// @param dashes  of add_figures()
 std::string legend(const Group& group, const Table& table, const std::string& dashes) {
-  std::vector<std::size_t> repetitions;
-  for (const CaseSummary& summary : group.cases) repetitions.push_back(summary.repetitions.size());
-  const auto [least, most] = std::ranges::minmax(repetitions);
+  const auto [least, most] = std::ranges::minmax(
+      mapped(group.cases, [](const CaseSummary& one) { return one.repetitions.size(); }));
   std::string text;
   if (any_noted(table))
     text +=
@@ -151,10 +150,9 @@ FigureColumn sum_column(const char* head,
 std::vector<FigureCsv> csv_of_keys(std::string_view prefix, std::string_view object,
                                    std::initializer_list<std::string_view> keys,
                                    std::string_view unit) {
-  std::vector<FigureCsv> list;
-  for (const std::string_view key : keys)
-    list.push_back({fmt::format("{}{}{}", prefix, key, unit), fmt::format("{}/{}", object, key)});
-  return list;
+  return mapped(keys, [&](std::string_view key) -> FigureCsv {
+    return {fmt::format("{}{}{}", prefix, key, unit), fmt::format("{}/{}", object, key)};
+  });
 }
 
 std::vector<FigureCsv> csv_of_metrics(std::string_view prefix, std::span<const MetricInfo> infos) {
@@ -181,9 +179,7 @@ std::span<const Figures> figures() {
 }
 
 FigureCases cases_of(const Group& group) {
-  FigureCases cases;
-  for (const CaseSummary& summary : group.cases) cases.push_back(&summary);
-  return cases;
+  return mapped(group.cases, [](const CaseSummary& summary) { return &summary; });
 }
 
 FigureLines lines_of(const Figures& figures, const CaseSummary& summary, const FigureCases& cases) {

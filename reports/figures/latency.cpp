@@ -45,12 +45,12 @@ std::string torn_remark(const FigureLines& lines) {
 std::vector<FigureColumn> latency_columns(const FigureLines& lines,
                                           std::span<const Metric> metrics) {
   const Unit unit = latency_unit(lines);
-  std::vector<FigureColumn> columns;
-  for (const Metric metric : metrics)
-    columns.push_back(median_column(info_of(metric).name, unit, max_decimals(unit),
-                                    info_of(metric).value, kTooFewSamples));
-  for (FigureColumn& each : columns) each.column.optional = true;
-  return columns;
+  return mapped(metrics, [&](Metric metric) {
+    FigureColumn column = median_column(info_of(metric).name, unit, max_decimals(unit),
+                                        info_of(metric).value, kTooFewSamples);
+    column.column.optional = true;
+    return column;
+  });
 }
 
 Figures latency_figures(std::string title) {

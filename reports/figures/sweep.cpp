@@ -14,13 +14,11 @@ namespace rdmameter {
 namespace {
 
 std::vector<FigureColumn> columns_of_sweep() {
-  std::vector<FigureColumn> columns;
-  for (const MetricInfo& metric : sweep_metrics()) {
+  return mapped(sweep_metrics(), [](const MetricInfo& metric) {
     const bool time = is_time(metric.metric);
-    columns.push_back(median_column(metric.name, time ? Unit{"µs", 1e3} : Unit{metric.unit, 1},
-                                    time ? 3 : 1, metric.value, "not found by the sweep"));
-  }
-  return columns;
+    return median_column(metric.name, time ? Unit{"µs", 1e3} : Unit{metric.unit, 1}, time ? 3 : 1,
+                         metric.value, "not found by the sweep");
+  });
 }
 
 std::string sweep_remarks(const FigureLines& lines) {
@@ -125,9 +123,7 @@ std::vector<CurvePoint> curve_of(const CaseSummary& summary) {
   for (const Row* row : summary.repetitions)
     for (const SweepPoint& point : row->sweep->points)
       if (point.p50_ns) by_rate[point.rate_per_s].add(point);
-  std::vector<CurvePoint> curve;
-  for (const auto& [rate_per_s, measured] : by_rate) curve.push_back(measured.point(rate_per_s));
-  return curve;
+  return mapped(by_rate, [](const auto& rate) { return rate.second.point(rate.first); });
 }
 
 }  // namespace rdmameter

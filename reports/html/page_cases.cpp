@@ -73,9 +73,7 @@ PageCases page_cases(std::span<const ResultFile> files, std::size_t max) {
     page.left_out = page.cases.size() - max;
     page.cases.resize(max);
   }
-  std::vector<std::string> names;
-  for (const PageCase& one : page.cases) names.push_back(one.name);
-  page.common = common_parts(names);
+  page.common = common_parts(mapped(page.cases, &PageCase::name));
   for (PageCase& one : page.cases) one.label = shorten_name(one.name, page.common);
   return page;
 }

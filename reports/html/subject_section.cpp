@@ -65,8 +65,7 @@ std::string hardware_text(const PageCases& page) {
 std::string settings_text(const ResultFile& file) {
   const std::vector<Group> groups = group_rows(file.rows);
   if (groups.empty()) return "";
-  std::vector<const Group*> all;
-  for (const Group& group : groups) all.push_back(&group);
+  const auto all = mapped(groups, [](const Group& group) { return &group; });
   const Defaults defaults(file.context);
   const std::string text = common_of(join(all), &defaults).text();
   return text.empty() ? "defaults" : text + "; others are defaults";

@@ -13,9 +13,7 @@ constexpr double kMaxSpread = 3;  ///< times the prior: beyond that, cases have 
 
 /// Batch by batch; NaN where a batch lacks the case.
 std::vector<double> batch_means(const BatchValues& batches) {
-  std::vector<double> means;
-  for (const std::vector<double>& runs : batches) means.push_back(runs.empty() ? NAN : mean(runs));
-  return means;
+  return mapped(batches, [](const auto& runs) { return runs.empty() ? NAN : mean(runs); });
 }
 
 std::vector<double> known_of(const std::vector<double>& values) {

@@ -102,8 +102,8 @@ std::optional<FactorialAnalysis> analyse_factorial(std::span<const FactorialRun>
   const auto count = static_cast<double>(blocks.size());
   FactorialAnalysis analysis{.blocks = blocks.size(), .effects = {}};
   for (const FactorSet effect : all) {
-    std::vector<double> values;
-    for (const Block& block : blocks) values.push_back(effect_in(block, effect, design));
+    const auto values =
+        mapped(blocks, [&](const Block& block) { return effect_in(block, effect, design); });
     const double middle = mean(values);
     FactorialEffect found{effect, middle, middle, middle, 1};
     if (blocks.size() > 1) {

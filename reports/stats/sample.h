@@ -4,9 +4,12 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <functional>
+#include <iterator>
 #include <numeric>
 #include <optional>
 #include <span>
+#include <type_traits>
 #include <vector>
 
 namespace rdmameter {
@@ -27,6 +30,13 @@ double squares_around(std::span<const double> values, double centre);
 
 /// Natural logarithms, in which ratios become differences. @param values  each above 0
 std::vector<double> logarithms(std::span<const double> values);
+
+/// What a member or a function says of each element.
+auto mapped(const auto& list, const auto& of) {
+  std::vector<std::decay_t<decltype(std::invoke(of, *std::begin(list)))>> all;
+  for (const auto& one : list) all.push_back(std::invoke(of, one));
+  return all;
+}
 
 /// 0 to count - 1, ascending by key(index); what is equal stays in order.
 std::vector<std::size_t> order_by(std::size_t count, const auto& key) {

@@ -88,9 +88,7 @@ double simes(std::vector<double> p_values) {
 
 std::vector<FamilyResult> judge_families(std::span<const std::vector<double>> families,
                                          double rate) {
-  std::vector<double> p_values;
-  for (const std::vector<double>& family : families) p_values.push_back(simes(family));
-  const std::vector<double> q_values = benjamini_hochberg(p_values);
+  const std::vector<double> q_values = benjamini_hochberg(mapped(families, simes));
   const auto selected = std::ranges::count_if(q_values, [&](double q) { return q <= rate; });
   const double share = static_cast<double>(selected) / static_cast<double>(families.size());
   std::vector<FamilyResult> results;

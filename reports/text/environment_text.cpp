@@ -94,9 +94,9 @@ std::string joined_short(const Facts& facts) {
 /// What the ends have in common, then each. One end alone has nothing in common with others.
 Facts told_ends(const std::vector<EnvironmentEnd>& ends, bool all) {
   constexpr std::size_t kMaxEnds = 16;
-  std::vector<Facts> facts;
-  for (const auto& [name, environment] : ends)
-    facts.push_back(all ? facts_of(environment) : short_facts_of(environment));
+  std::vector<Facts> facts = mapped(ends, [all](const EnvironmentEnd& end) {
+    return all ? facts_of(end.environment) : short_facts_of(end.environment);
+  });
   const auto told = all ? joined : joined_short;
   Facts lines;
   if (ends.size() > 1) {

@@ -191,11 +191,8 @@ Table pair_times_table(TopologyCases cases, bool streams) {
     std::vector<Table::Cell> cells{
         printable(shape_label(one)), fmt::format("{}", one.topology->ranks),
         fmt::format("{}", one.size_bytes), fmt::format("{}", summaries.front()->pairs)};
-    for (const auto& [name, quantile] : kQuantiles) {
-      std::vector<double> values;
-      for (const MatrixSummary* summary : summaries) values.push_back(summary->*quantile);
-      cells.emplace_back(numbers.text(median(values)));
-    }
+    for (const auto& [name, quantile] : kQuantiles)
+      cells.emplace_back(numbers.text(median(mapped(summaries, quantile))));
     // What takes longest is the least bandwidth.
     if (streams) std::reverse(cells.end() - std::ssize(kQuantiles), cells.end());
     table.add_line(std::move(cells));
@@ -224,14 +221,9 @@ Table slowest_pairs_table(const TopologyCase& one, const Json& context, bool jud
     double ns, of_median;
   };
   std::vector<Slow> slow;
-  for (const auto& [ranks, pairs] : found) {
-    std::vector<double> ns, of_median;
-    for (const MatrixSummary::Pair* pair : pairs) {
-      ns.push_back(pair->ns);
-      of_median.push_back(pair->of_median);
-    }
-    slow.push_back({pairs.front(), pairs.size(), median(ns), median(of_median)});
-  }
+  for (const auto& [ranks, pairs] : found)
+    slow.push_back({pairs.front(), pairs.size(), median(mapped(pairs, &MatrixSummary::Pair::ns)),
+                    median(mapped(pairs, &MatrixSummary::Pair::of_median))});
   std::ranges::stable_sort(slow, {}, [](const Slow& each) {
     return std::pair(-static_cast<double>(each.times), -each.of_median);
   });

@@ -13,12 +13,6 @@
 namespace rdmameter {
 namespace {
 
-std::vector<Observation> observations_of(std::span<const FitPoint> points) {
-  std::vector<Observation> observations;
-  for (const FitPoint& point : points) observations.push_back(point.observation);
-  return observations;
-}
-
 double value_of(const LeastSquares& fit, std::span<const double> terms) {
   return std::inner_product(terms.begin(), terms.end(), fit.coefficients.begin(), 0.0);
 }
@@ -39,8 +33,8 @@ double spread_of(const LeastSquares& fit, std::size_t points) {
 }  // namespace
 
 CostFit::CostFit(std::span<const FitPoint> points)
-    : squares_(least_squares(observations_of(points))),
-      identifiable_(observations_of(points)),
+    : squares_(least_squares(mapped(points, &FitPoint::observation))),
+      identifiable_(mapped(points, &FitPoint::observation)),
       spread_(spread_of(squares_, points.size())),
       points_(points.size()),
       rows_(rows_of(points)),
@@ -94,8 +88,8 @@ void CostFit::leave_out_max_ranks(std::span<const FitPoint> points) {
     else
       left_out[{point.graph, point.kind, point.observation.terms}].push_back(
           point.observation.value);
-  const LeastSquares fit = least_squares(observations_of(fewer));
-  const IdentifiableTerms identifiable(observations_of(fewer));
+  const LeastSquares fit = least_squares(mapped(fewer, &FitPoint::observation));
+  const IdentifiableTerms identifiable(mapped(fewer, &FitPoint::observation));
   for (auto& [of, values] : left_out) {
     const auto& [graph, kind, terms] = of;
     const double measured = median(std::move(values));

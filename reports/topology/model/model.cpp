@@ -299,8 +299,7 @@ std::vector<TopologyModel> topology_models(std::span<const Row> rows, const Json
   std::vector<ModelCollector> collectors;
   const RankPlaces hosts = hosts_of(context);
   // As they were planned: they may have been measured in another order.
-  std::vector<const Row*> planned;
-  for (const Row& row : rows) planned.push_back(&row);
+  auto planned = mapped(rows, [](const Row& row) { return &row; });
   std::ranges::stable_sort(planned, {}, &Row::family_index);
   for (const Row* each : planned) {
     const Row& row = *each;
