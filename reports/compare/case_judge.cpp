@@ -190,12 +190,11 @@ class Judge {
 
   /// @return  p-values of the members of each measured case that have any
   std::vector<FamilyResult> families(double Effect::*p) const {
-    std::vector<std::vector<double>> list;
-    for (const std::size_t i : measured_) {
-      list.emplace_back();
-      for (const MetricEffect& each : judgement_.cases[i].effects)
-        list.back().push_back(each.effect.problem.empty() ? each.effect.*p : 1);
-    }
+    const auto p_of = [&](const MetricEffect& each) {
+      return each.effect.problem.empty() ? each.effect.*p : 1;
+    };
+    const auto list =
+        mapped(measured_, [&](std::size_t i) { return mapped(judgement_.cases[i].effects, p_of); });
     return judge_families(list, rate());
   }
 

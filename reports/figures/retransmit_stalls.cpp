@@ -239,9 +239,10 @@ constexpr std::string_view kDrivers[] = {"mlx5_core", "mlx4_core", "bnxt_en", "e
                                          "i40e",      "hns3",      "erdma",   "cxgb4"};
 
 std::string expected_text(const RetransmitReport& report, RetransmitCause cause) {
-  const Number& timer = cause == RetransmitCause::timeout ? report.timeout_ns : report.rnr_ns;
-  const bool has_timer = cause == RetransmitCause::timeout || cause == RetransmitCause::rnr;
-  return has_timer && timer ? metric_text(Metric::max, *timer) : kUnknown;
+  const Number timer = cause == RetransmitCause::timeout ? report.timeout_ns
+                       : cause == RetransmitCause::rnr   ? report.rnr_ns
+                                                         : std::nullopt;
+  return timer ? metric_text(Metric::max, *timer) : kUnknown;
 }
 
 Table table_of(const RetransmitReport& report) {
