@@ -190,9 +190,7 @@ Json rate_point(const CaseSummary& summary) {
 
 /// What the cases of a curve have in common: test, transport and every axis but the rate.
 std::string curve_name(const PageCase& one, const std::vector<std::string>& axes) {
-  std::vector<std::string> others;
-  std::ranges::copy_if(axes, std::back_inserter(others),
-                       [](const std::string& key) { return key != "rate"; });
+  const auto others = filtered(axes, [](const std::string& key) { return key != "rate"; });
   const std::string text = case_text(one.first().summary.case_object, others);
   return one.test + " " + one.transport + (text.empty() ? "" : ", " + text);
 }

@@ -3,6 +3,8 @@
 // of it but the growth curves is there without JavaScript.
 #include <fmt/core.h>
 
+#include <array>
+
 #include "reports/html/assets.h"
 #include "reports/html/html_table.h"
 #include "reports/html/page_cases.h"
@@ -85,9 +87,8 @@ std::string model_table(const TopologyModel& model) {
 }
 
 std::string predictions_html(const TopologyModel& model) {
-  std::vector<std::uint64_t> ranks;
-  for (const std::uint64_t n : {64U, 1024U, 16384U})
-    if (n > *model.ranks.rbegin()) ranks.push_back(n);
+  const auto ranks = filtered(std::array<std::uint64_t, 3>{64, 1024, 16384},
+                              [&](std::uint64_t n) { return n > *model.ranks.rbegin(); });
   std::string unknown;
   const std::string html = html_table(prediction_table(model, ranks, unknown));
   if (html.empty()) return "";

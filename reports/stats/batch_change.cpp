@@ -17,9 +17,7 @@ std::vector<double> batch_means(const BatchValues& batches) {
 }
 
 std::vector<double> known_of(const std::vector<double>& values) {
-  std::vector<double> known;
-  std::ranges::copy_if(values, std::back_inserter(known), [](double v) { return !std::isnan(v); });
-  return known;
+  return filtered(values, [](double value) { return !std::isnan(value); });
 }
 
 /// @param values  two or more

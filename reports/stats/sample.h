@@ -38,6 +38,13 @@ auto mapped(const auto& list, const auto& of) {
   return all;
 }
 
+/// Those elements of which a member or a function says so.
+auto filtered(const auto& list, const auto& holds) {
+  std::vector<std::decay_t<decltype(*std::begin(list))>> chosen;
+  std::ranges::copy_if(list, std::back_inserter(chosen), holds);
+  return chosen;
+}
+
 /// 0 to count - 1, ascending by key(index); what is equal stays in order.
 std::vector<std::size_t> order_by(std::size_t count, const auto& key) {
   std::vector<std::size_t> order(count);

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <iterator>
 
 #include "core/result/row_json.h"
 #include "reports/summary/line_rate.h"
@@ -181,11 +180,7 @@ const std::array<MetricInfo, kMetrics>& metrics() {
 }
 
 const std::vector<MetricInfo>& exported_metrics() {
-  static const auto exported = [] {
-    std::vector<MetricInfo> all;
-    std::ranges::copy_if(metrics(), std::back_inserter(all), &MetricInfo::exported);
-    return all;
-  }();
+  static const auto exported = filtered(metrics(), &MetricInfo::exported);
   return exported;
 }
 

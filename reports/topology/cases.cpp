@@ -111,17 +111,11 @@ std::vector<TopologyCase> topology_cases(std::span<const Row> rows, TopologyMode
 }
 
 std::vector<TopologyCase> cases_of_model(TopologyCases cases, std::size_t model) {
-  std::vector<TopologyCase> own;
-  std::ranges::copy_if(cases, std::back_inserter(own),
-                       [model](const TopologyCase& one) { return one.model == model; });
-  return own;
+  return filtered(cases, [model](const TopologyCase& one) { return one.model == model; });
 }
 
 std::vector<TopologyCase> without_collectives(TopologyCases cases) {
-  std::vector<TopologyCase> others;
-  std::ranges::copy_if(cases, std::back_inserter(others),
-                       [](const TopologyCase& one) { return !one.topology->collective; });
-  return others;
+  return filtered(cases, [](const TopologyCase& one) { return !one.topology->collective; });
 }
 
 std::vector<const TopologyCase*> pictured_cases(TopologyCases cases, bool all, bool judge_shared) {

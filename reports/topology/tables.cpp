@@ -43,9 +43,8 @@ std::string_view kind_of(const TopologyCase& one) {
 }
 
 std::vector<TopologyCase> fastest_first(TopologyCases cases) {
-  std::vector<TopologyCase> chosen;
-  for (const TopologyCase& one : cases)
-    if (one.topology->collective) chosen.push_back(one);
+  auto chosen =
+      filtered(cases, [](const TopologyCase& one) { return one.topology->collective.has_value(); });
   std::ranges::stable_sort(chosen, {}, [](const TopologyCase& one) {
     return std::tuple(kind_of(one), one.size_bytes, one.topology->ranks,
                       one.p50_ns.value_or(INFINITY));

@@ -4,7 +4,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <iterator>
 
 #include "reports/summary/defaults.h"
 #include "reports/summary/facts.h"
@@ -69,9 +68,8 @@ std::string tables(TopologyCases cases, const TextStyle& style) {
     Table measured = shapes_keys(together);
     add_measurements(measured, together);
     measured.title = title;
-    std::vector<TopologyCase> distant;
-    std::ranges::copy_if(together, std::back_inserter(distant),
-                         [](const TopologyCase& one) { return one.topology->by_hops.size() > 1; });
+    const auto distant = filtered(
+        together, [](const TopologyCase& one) { return one.topology->by_hops.size() > 1; });
     Table by_hops = shapes_keys(distant);
     add_times_by_hops(by_hops, distant);
     text += titled(measured, style) + shapes_text(by_hops, "p50 by hops: " + title, style);
