@@ -5,10 +5,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <map>
 #include <set>
 
-#include "core/result/row_json.h"
 #include "reports/summary/facts.h"
 #include "reports/summary/metric.h"
 
@@ -155,19 +153,14 @@ std::string group_heading(const Group& group, const std::string& facts, const Te
 }
 
 std::string latency_title(const Group& group) {
-  using enum LatencyData::Definition;
-  static const std::map<LatencyData::Definition, const char*> kTitles{
-      {round_trip, "round trip"},
-      {completion, "completion latency"},
-      {call, "time of a call"},
-      {exchange, "time of an exchange"},
-      {collective, "time of a collective"},
-      {response, "response, from due time"}};
+  constexpr const char* kTitles[] = {
+      // by LatencyData::Definition
+      "round trip",           "completion latency",      "time of a call", "time of an exchange",
+      "time of a collective", "response, from due time", "service",        "lateness"};
   for (const Row* row : rows_of(group))
     if (row->latency) {
       if (row->latency->half_round_trip) return "half round trip";
-      const auto title = kTitles.find(row->latency->definition);
-      return title == kTitles.end() ? definition_name(row->latency->definition) : title->second;
+      return kTitles[static_cast<std::size_t>(row->latency->definition)];
     }
   return "";
 }
