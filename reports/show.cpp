@@ -106,10 +106,12 @@ std::vector<CasePart> parts_of(const Row& row) {
   return parts;
 }
 
-/// A line for each thread and direction of each case, medians over the repetitions. Empty: no case
-/// has several.
-std::string parts_table(const Group& group, const TextStyle& style) {
-  Table table{.columns = {{"case"}, {"part"}, {"messages"}, {"", "Mmsg/s"}}, .key_columns = 2};
+/// A line for each thread and direction of each case, medians over the repetitions; none where no
+/// case has several.
+Table parts_table(const Group& group) {
+  Table table{.columns = {{"case"}, {"part"}, {"messages"}, {"", "Mmsg/s"}},
+              .key_columns = 2,
+              .title = group_name(group) + ": threads and directions"};
   for (const CaseSummary& summary : group.cases)
     for (const CasePart& part : parts_of(*summary.repetitions.front())) {
       const auto number = [&](const Row& row, const char* key) {
@@ -126,7 +128,7 @@ std::string parts_table(const Group& group, const TextStyle& style) {
                       known_text(median_of(summary, count), 0),
                       known_text(median_of(summary, per_us), 4)});
     }
-  return table.lines() == 0 ? "" : render(table, style);
+  return table;
 }
 
 /// Of cases with one kind of numbers.
@@ -144,10 +146,7 @@ std::string show_kind(const std::vector<const Group*>& groups, const Common& kno
   else if (options.all)
     text += figures_text(latency_figures(latency_title(joined)), joined, options.style);
   for (const Figures& each : figures()) text += figures_text(each, joined, options.style);
-  for (const Group* group : groups)
-    if (const std::string parts = parts_table(*group, options.style); !parts.empty())
-      text += "\n" + bold(group_name(*group) + ": threads and directions", options.style) + "\n" +
-              parts;
+  for (const Group* group : groups) text += titled(parts_table(*group), options.style, "");
   return text;
 }
 

@@ -147,9 +147,9 @@ std::string background_matrix(const Group& group, const TextStyle& style) {
     }
     table.add_line(std::move(cells));
   }
-  const std::string title = fmt::format("{} (of bandwidths Gb/s) beside each, over that alone",
-                                        tails ? "p99" : "p50, too few samples for p99");
-  return "\n" + bold(title, style) + "\n" + render(table, style);
+  table.title = fmt::format("{} (of bandwidths Gb/s) beside each, over that alone",
+                            tails ? "p99" : "p50, too few samples for p99");
+  return titled(table, style, "");
 }
 
 }  // namespace rdmameter

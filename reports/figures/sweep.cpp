@@ -60,24 +60,24 @@ std::string remark(const CurvePoint& point, const Number& slo_ns) {
 }
 
 /// A line for each rate; those beyond the SLO and beyond saturation are said to be.
-std::string sweep_curve(const CaseSummary& summary, const TextStyle& style) {
+Table sweep_curve(const CaseSummary& summary) {
   Table table{.columns = {{"rate", "1/s"}, {"reached", "1/s"}, {"p50", "µs"}, {"p99", "µs"}, {}}};
   table.columns.back().is_text = true;
   for (const CurvePoint& point : curve_of(summary))
     table.add_line({std::to_string(point.rate_per_s), fixed(point.reached_per_s, 0),
                     known_text(point.p50_ns, 2, 1e3), known_text(point.p99_ns, 2, 1e3),
                     remark(point, summary.repetitions.front()->sweep->slo_ns)});
-  return table.lines() == 0 ? "" : render(table, style);
+  return table;
 }
 
 /// Of each case, beneath its axes.
 std::string sweep_curves(const Group& group, const TextStyle& style) {
   std::string text;
   for (const CaseSummary& summary : group.cases) {
+    Table curve = sweep_curve(summary);
     const std::string axes = case_text(summary.case_object, group.varying);
-    const std::string title = axes.empty() ? "latency over load" : "latency over load, " + axes;
-    if (const std::string curve = sweep_curve(summary, style); !curve.empty())
-      text += "\n" + bold("  " + title, style) + "\n" + curve;
+    curve.title = axes.empty() ? "latency over load" : "latency over load, " + axes;
+    text += titled(curve, style);
   }
   return text;
 }
