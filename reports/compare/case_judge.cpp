@@ -116,10 +116,6 @@ class Judge {
   }
 
  private:
-  std::vector<Pair> measured_pairs() const {
-    return mapped(measured_, [&](std::size_t i) { return pairs_[i]; });
-  }
-
   double rate() const { return kMetricRate / static_cast<double>(batches_.looks); }
 
   MetricSweep sweep(const std::vector<Pair>& pairs, Metric metric) const {
@@ -129,7 +125,7 @@ class Judge {
   }
 
   void add_effects() {
-    const std::vector<Pair> pairs = measured_pairs();
+    const auto pairs = mapped(measured_, [&](std::size_t i) { return pairs_[i]; });
     std::size_t fewest = ~std::size_t{0};
     const auto add = [&](Metric metric, std::vector<MetricEffect> CaseComparison::*list,
                          bool asked) {

@@ -110,10 +110,10 @@ Json file_data(const CaseNumbers& numbers) {
     values[std::string(value.metric->key)] = {short_number(value.min), short_number(value.median),
                                               short_number(value.max)};
   Json data = {{"repetitions", numbers.summary.repetitions.size()}, {"values", std::move(values)}};
-  if (Json rates = rates_over_time(numbers); !rates.empty()) data["over_time"] = std::move(rates);
-  if (Json latencies = latencies_over_time(numbers); !latencies.empty())
-    data["latency_over_time"] = std::move(latencies);
-  if (Json late = late_by_cause(numbers); !late.empty()) data["blame"] = std::move(late);
+  for (const auto& [key, make] :
+       {std::pair{"over_time", &rates_over_time},
+        std::pair{"latency_over_time", &latencies_over_time}, std::pair{"blame", &late_by_cause}})
+    if (Json made = make(numbers); !made.empty()) data[key] = std::move(made);
   const HistogramData latency = merged_latency(numbers.summary);
   if (latency.count == 0) return data;
   data["latency"] =

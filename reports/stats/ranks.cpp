@@ -44,10 +44,6 @@ void draw(std::span<const double> from, std::mt19937& engine, std::vector<double
   for (double& value : into) value = from[(std::uint64_t{engine()} * from.size()) >> 32];
 }
 
-std::mt19937 seeded(std::uint64_t seed) {
-  return std::mt19937(static_cast<std::uint32_t>(seed ^ (seed >> 32)));
-}
-
 Interval middle_part(std::vector<double> draws, double confidence) {
   std::ranges::sort(draws);
   const auto beyond =
@@ -169,7 +165,7 @@ double hodges_lehmann_shift(std::span<const double> x, std::span<const double> y
 
 Interval median_interval(std::span<const double> values, double confidence, std::uint64_t seed) {
   std::vector<double> drawn(values.size()), draws(kBootstrapDraws);
-  std::mt19937 engine = seeded(seed);
+  std::mt19937 engine(static_cast<std::uint32_t>(seed ^ (seed >> 32)));
   for (double& each : draws) {
     draw(values, engine, drawn);
     each = median(drawn);

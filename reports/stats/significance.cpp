@@ -93,10 +93,9 @@ std::vector<FamilyResult> judge_families(std::span<const std::vector<double>> fa
   const double share = static_cast<double>(selected) / static_cast<double>(families.size());
   std::vector<FamilyResult> results;
   for (std::size_t i = 0; i < families.size(); ++i) {
-    FamilyResult result{.q = q_values[i], .significant = {}};
-    for (const double q : benjamini_hochberg(families[i]))
-      result.significant.push_back(q_values[i] <= rate && q <= rate * share);
-    results.push_back(std::move(result));
+    const auto significant = [&](double q) { return q_values[i] <= rate && q <= rate * share; };
+    results.push_back(
+        {.q = q_values[i], .significant = mapped(benjamini_hochberg(families[i]), significant)});
   }
   return results;
 }
