@@ -40,7 +40,7 @@ std::vector<Drawn> drawable(const std::vector<const Group*>& groups, bool asked_
   std::vector<Drawn> cases;
   for (const Group* group : groups)
     for (const CaseSummary& summary : group->cases) {
-      const Row& row = *summary.repetitions.front();
+      const Row& row = summary.first();
       if (row.latency && (asked_for || !row.bandwidth)) cases.push_back({group, &summary});
     }
   return cases;
@@ -73,9 +73,9 @@ std::string histograms(const std::vector<const Group*>& groups, const ShowOption
   std::string text;
   for (const Drawn& drawn : cases) {
     const CaseSummary& summary = *drawn.summary;
-    text += "\n" + bold(wrap("", case_title(drawn), options.style.width), options.style) +
-            draw_histogram(merged_latency(summary), latency_divisor(*summary.repetitions.front()),
-                           options.style);
+    text +=
+        "\n" + bold(wrap("", case_title(drawn), options.style.width), options.style) +
+        draw_histogram(merged_latency(summary), latency_divisor(summary.first()), options.style);
   }
   return text;
 }
@@ -113,7 +113,7 @@ Table parts_table(const Group& group) {
               .key_columns = 2,
               .title = group_name(group) + ": threads and directions"};
   for (const CaseSummary& summary : group.cases)
-    for (const CasePart& part : parts_of(*summary.repetitions.front())) {
+    for (const CasePart& part : parts_of(summary.first())) {
       const auto number = [&](const Row& row, const char* key) {
         return number_at(fact_at(row.extra, part.where), key);
       };
@@ -180,16 +180,14 @@ std::string show_groups(const std::vector<const Group*>& groups, const Defaults&
 
 /// Such a group has tables of its own.
 bool of_topologies(const Group& group) {
-  return std::ranges::all_of(group.cases, [](const CaseSummary& summary) {
-    return summary.repetitions.front()->topology.has_value();
-  });
+  return std::ranges::all_of(
+      group.cases, [](const CaseSummary& summary) { return summary.first().topology.has_value(); });
 }
 
 /// Such a group has a text of its own, which has all that most readers want of it.
 bool all_of_connections(const Group& group) {
-  return std::ranges::all_of(group.cases, [](const CaseSummary& summary) {
-    return of_connections(*summary.repetitions.front());
-  });
+  return std::ranges::all_of(
+      group.cases, [](const CaseSummary& summary) { return of_connections(summary.first()); });
 }
 
 std::string settled(const std::vector<Row>& rows, const TextStyle& style) {

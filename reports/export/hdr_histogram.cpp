@@ -168,7 +168,7 @@ std::string to_hgrm(std::span<const ResultFile> files) {
         "--format hgrm is a table of one case; choose with --case NAME among:{}", names));
   }
   const CaseSummary& summary = cases.front().summary;
-  const Row& row = *summary.repetitions.front();
+  const Row& row = summary.first();
   return hdr_percentiles(merged_latency(summary), kNsPerUs * latency_divisor(row),
                          "µs, " + latency_kind(*row.latency));
 }

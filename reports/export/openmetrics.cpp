@@ -35,7 +35,7 @@ std::string label_name(std::string_view key) {
 /// The case, its test and transport, and as labels of their own the axes that its
 /// name gives: size="64".
 std::string labels_of(const CaseNumbers& values) {
-  const Row& row = *values.summary.repetitions.front();
+  const Row& row = values.summary.first();
   std::string text = label("case", values.name) + "," + label("test", test_of(row)) + "," +
                      label("transport", transport_of(row));
   std::vector<std::string> used = {"case", "test", "transport", "quantile"};
@@ -72,7 +72,7 @@ std::string latencies(const std::vector<CaseNumbers>& cases) {
     const HistogramData data = merged_latency(values.summary);
     if (data.count == 0) continue;
     const std::string labels = labels_of(values);
-    const double scale = latency_divisor(*values.summary.repetitions.front()) * kNsPerSecond;
+    const double scale = latency_divisor(values.summary.first()) * kNsPerSecond;
     for (const double percent : {50.0, 90.0, 99.0, 99.9, 99.99})
       if (const auto value = reported_percentile(data, percent))
         summary.add("", labels + fmt::format(",quantile=\"{:.6g}\"", percent / 100),

@@ -81,7 +81,7 @@ std::string told_of(const char* what, const FigureLines& lines,
   std::string list;
   std::size_t held = 0;
   for (const FigureLine& line : lines) {
-    const Row& row = *line.summary->repetitions.front();
+    const Row& row = line.summary->first();
     if (!holds(*row.bandwidth)) continue;
     ++held;
     const std::string name =

@@ -184,8 +184,7 @@ FigureCases cases_of(const Group& group) {
 
 FigureLines lines_of(const Figures& figures, const CaseSummary& summary, const FigureCases& cases) {
   if (!figures.has(summary)) return {};
-  const std::size_t parts =
-      figures.parts == nullptr ? 1 : figures.parts(*summary.repetitions.front());
+  const std::size_t parts = figures.parts == nullptr ? 1 : figures.parts(summary.first());
   FigureLines lines;
   for (std::size_t part = 0; part < parts; ++part) lines.push_back({&summary, &cases, part});
   return lines;

@@ -26,7 +26,7 @@ FigureColumn time_column(const char* head, LatencyData LoadPart::*time, double p
 }
 
 std::string mix_part(FigureLine line) {
-  const LoadPart& part = mix_of(*line.summary->repetitions.front())[line.part];
+  const LoadPart& part = mix_of(line.summary->first())[line.part];
   return fmt::format("{} {}", printable(part.operation), part.size_bytes);
 }
 

@@ -29,14 +29,14 @@ std::vector<double> percents_of_fastest(const Row& row) {
 
 std::string slot_remark(const FigureLines& lines) {
   const bool any = std::ranges::any_of(lines, [](const FigureLine& line) {
-    return slot_percent(line.summary->repetitions.front()->per_device[line.part]).has_value();
+    return slot_percent(line.summary->first().per_device[line.part]).has_value();
   });
   return any ? "Of its slot: what all devices in the same PCIe slot had together." : "";
 }
 
 FigureColumn device_column(const char* head, std::string DeviceData::*name) {
   return text_column({.head = head, .is_text = true}, [name](FigureLine line) {
-    return printable(line.summary->repetitions.front()->per_device[line.part].*name);
+    return printable(line.summary->first().per_device[line.part].*name);
   });
 }
 

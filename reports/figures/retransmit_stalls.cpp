@@ -326,7 +326,7 @@ double rnr_timer_ns(std::uint64_t code) {
 
 bool sends_requests(const CaseSummary& summary, std::string_view end) {
   if (end == "initiator") return true;
-  const std::string test = test_of(*summary.repetitions.front());
+  const std::string test = test_of(summary.first());
   const bool one_sided = test.starts_with("read_") || test.starts_with("fetch_add_") ||
                          test.starts_with("cmp_swap_") || test == "write_load";
   return !one_sided && !test.ends_with("_cqe_lat");
@@ -357,7 +357,7 @@ std::optional<RetransmitReport> stalls_of(const CaseSummary& summary,
     if (value <= kStalledTimes * report.typical_ns) continue;
     judge.judge(stalls.emplace_back(RetransmitStall{value - report.typical_ns, n}));
   }
-  const Row& row = *summary.repetitions.front();
+  const Row& row = summary.first();
   if (counted.all && !row.bandwidth && !row.load) keep_to(counted, stalls);
   for (std::size_t cause = 0; cause < kStallCauses; ++cause)
     report.causes[cause] = sum_up(stalls, static_cast<RetransmitCause>(cause));
@@ -390,8 +390,7 @@ std::string loss_report(std::span<const Row> rows, const Json& context, const Te
   for (const Group& group : group_rows(rows))
     for (const CaseSummary& summary : group.cases)
       if (const std::string stalls = stall_text(summary, uncounted, style); !stalls.empty())
-        text += "\n" + bold(printable(summary.repetitions.front()->name) + ": stalls", style) +
-                "\n" + stalls;
+        text += "\n" + bold(printable(summary.first().name) + ": stalls", style) + "\n" + stalls;
   return text;
 }
 

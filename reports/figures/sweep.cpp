@@ -66,7 +66,7 @@ Table sweep_curve(const CaseSummary& summary) {
   for (const CurvePoint& point : curve_of(summary))
     table.add_line({std::to_string(point.rate_per_s), fixed(point.reached_per_s, 0),
                     known_text(point.p50_ns, 2, 1e3), known_text(point.p99_ns, 2, 1e3),
-                    remark(point, summary.repetitions.front()->sweep->slo_ns)});
+                    remark(point, summary.first().sweep->slo_ns)});
   return table;
 }
 

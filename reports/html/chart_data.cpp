@@ -117,7 +117,7 @@ Json file_data(const CaseNumbers& numbers) {
   const HistogramData latency = merged_latency(numbers.summary);
   if (latency.count == 0) return data;
   data["latency"] =
-      packed_curves(latency_curves(latency, latency_divisor(*numbers.summary.repetitions.front())));
+      packed_curves(latency_curves(latency, latency_divisor(numbers.summary.first())));
   data["latency"]["kind"] = latency_kind(numbers);
   return data;
 }

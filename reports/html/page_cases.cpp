@@ -57,7 +57,7 @@ PageCases page_cases(std::span<const ResultFile> files, std::size_t max) {
     for (CaseNumbers& numbers : case_numbers(files[i].rows)) {
       const auto [where, is_new] = at.try_emplace(numbers.name, page.cases.size());
       if (is_new) {
-        const Row& row = *numbers.summary.repetitions.front();
+        const Row& row = numbers.summary.first();
         page.cases.push_back(
             {printable(numbers.name), printable(test_of(row)), printable(transport_of(row)), {}});
         page.cases.back().of_file.resize(files.size());

@@ -57,7 +57,7 @@ std::string where_text(const PageCases& page, const Found& found) {
 /// "92.4 % of the line's 100 Gb/s"; empty: the case passes no line of a known rate.
 std::string share_of_line(const PageCases& page, const Found& found) {
   const auto of_the_link = line_rate_gbps(page.files[found.file].context);
-  const auto most = line_rate_gbps(of_the_link, *found.one->first().summary.repetitions.front());
+  const auto most = line_rate_gbps(of_the_link, found.one->first().summary.first());
   if (!most) return "";
   const double percent = 100 * found.number->median / *most;
   const std::string doubt = line_doubt(*of_the_link, percent);
@@ -92,7 +92,7 @@ std::string spread_tile(const PageCases& page) {
   const auto share = [](const CaseNumber& number) { return number.half_range() / number.median; };
   const auto watched_in = [](const CaseNumbers& numbers) -> const CaseNumber* {
     if (numbers.summary.repetitions.size() < 2) return nullptr;
-    const MetricInfo* watched = watched_metric(*numbers.summary.repetitions.front());
+    const MetricInfo* watched = watched_metric(numbers.summary.first());
     const CaseNumber* number = watched == nullptr ? nullptr : numbers.find(watched->key);
     return number != nullptr && number->median > 0 ? number : nullptr;
   };

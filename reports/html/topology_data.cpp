@@ -92,7 +92,7 @@ std::vector<Quantity> quantities_of(const TopologyModel& model) {
 Json measured_points(TopologyCases cases, const ModelShape& shape, const Quantity& quantity) {
   std::map<std::uint64_t, std::vector<double>> by_ranks;
   for (const TopologyCase& one : cases)
-    if (shape_of(*one.summary.repetitions.front()) == shape)
+    if (shape_of(one.summary.first()) == shape)
       for (const Row* row : one.summary.repetitions)
         if (const Number value = quantity.of_row(*row); value && *value > 0)
           by_ranks[one.topology->ranks].push_back(*value);

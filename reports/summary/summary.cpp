@@ -166,7 +166,7 @@ std::vector<CaseNumbers> case_numbers(std::span<const Row> rows) {
   std::map<std::string, int> taken;
   for (Group& group : group_rows(rows))
     for (CaseSummary& summary : group.cases) {
-      CaseNumbers result{summary.repetitions.front()->name, std::move(summary), {}};
+      CaseNumbers result{summary.first().name, std::move(summary), {}};
       if (const std::string side = text_at(result.summary.case_object, "side"); !side.empty())
         result.name += " " + side;
       if (const int times = ++taken[result.name]; times > 1)

@@ -20,6 +20,8 @@ namespace rdmameter {
 struct CaseSummary {
   Json case_object;
   std::vector<const Row*> repetitions;  ///< never empty
+
+  const Row& first() const { return *repetitions.front(); }
 };
 
 /// The measured cases of one test over one transport. Borrows the rows.

@@ -80,8 +80,7 @@ bool any_bandwidth(const Group& group) {
 bool chosen(const Group& group, const Defaults& defaults, const std::string& key,
             const Json& value) {
   return std::ranges::any_of(group.cases, [&](const CaseSummary& summary) {
-    return summary.case_object.contains(key) &&
-           !defaults.has(*summary.repetitions.front(), key, value);
+    return summary.case_object.contains(key) && !defaults.has(summary.first(), key, value);
   });
 }
 
@@ -168,7 +167,7 @@ std::string latency_title(const Group& group) {
 std::string name_in_group(const Group& group, const CaseSummary& summary) {
   std::vector<std::string> keys = group.varying;
   std::erase_if(keys, [](const std::string& key) { return key == "test" || key == "transport"; });
-  const Row& row = *summary.repetitions.front();
+  const Row& row = summary.first();
   const std::string axes = case_text(summary.case_object, keys);
   return printable(test_of(row)) + " " + printable(transport_of(row)) +
          (axes.empty() ? "" : ", " + axes);

@@ -175,7 +175,7 @@ std::string draw_histogram(const HistogramData& data, double divisor, const Text
 
 std::string percentile_table(const CaseSummary& summary, const TextStyle& style) {
   const HistogramData merged = merged_latency(summary);
-  const double divisor = latency_divisor(*summary.repetitions.front());
+  const double divisor = latency_divisor(summary.first());
   const auto time_at = [divisor](const HistogramData& data, double percent) {
     const auto value = reported_percentile(data, percent);
     return value ? std::optional(static_cast<double>(*value) / divisor) : std::nullopt;

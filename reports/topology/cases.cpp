@@ -92,7 +92,7 @@ std::vector<TopologyCase> topology_cases(std::span<const Row> rows, TopologyMode
         return row->topology && row->topology->ranks >= 2;
       });
       if (!is_one) continue;
-      const Row& row = *summary.repetitions.front();
+      const Row& row = summary.first();
       TopologyCase one{.name = row.name, .summary = std::move(summary)};
       one.topology = &*row.topology;
       one.size_bytes = message_size_of(row);
@@ -104,7 +104,7 @@ std::vector<TopologyCase> topology_cases(std::span<const Row> rows, TopologyMode
   const auto order = [&](const TopologyCase& one) {
     const auto& shapes = models[one.model].shapes;
     return std::tuple(one.model, one.topology->traffic, one.size_bytes, one.topology->ranks,
-                      std::ranges::find(shapes, shape_of(*one.summary.repetitions.front())));
+                      std::ranges::find(shapes, shape_of(one.summary.first())));
   };
   std::ranges::stable_sort(cases, {}, order);
   return cases;
@@ -172,7 +172,7 @@ std::optional<Straggler> straggler_of(const TopologyCase& one, const Matrix& mat
   if (pair_numbers(one).bandwidths()) return std::nullopt;  // only round trips are judged
   if (matrix_ns.empty()) return std::nullopt;               // an exchange has none
   // A simulated network whose hosts were not specified has none that differ.
-  const bool simulated = row_path(*one.summary.repetitions.front()) == "simulated";
+  const bool simulated = row_path(one.summary.first()) == "simulated";
   const RankPlaces places =
       one.places.empty() && simulated ? RankPlaces(matrix_ns.size()) : one.places;
   if (places.size() != matrix_ns.size()) return std::nullopt;

@@ -158,7 +158,7 @@ std::string memory_sentence(TopologyModels models, std::uint64_t size_bytes,
 }
 
 bool uses_all_qps(const TopologyCase& one) {
-  const auto& axes = one.summary.repetitions.front()->case_object;
+  const auto& axes = one.summary.first().case_object;
   return !axes.contains("active") || axes.at("active") == "max" || axes.at("active") == one.qps_max;
 }
 

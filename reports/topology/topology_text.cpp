@@ -19,7 +19,7 @@ namespace {
 
 /// "pairs, 64 B, half round trip"
 std::string table_title(const TopologyCase& one) {
-  const Row& row = *one.summary.repetitions.front();
+  const Row& row = one.summary.first();
   std::string title = fmt::format("{}, {} B", printable(one.topology->traffic), one.size_bytes);
   if (!usual_schedule(*one.topology)) title += ", " + printable(one.topology->schedule);
   if (row.latency) title += row.latency->half_round_trip ? ", half round trip" : ", latency";
