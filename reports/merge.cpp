@@ -20,8 +20,6 @@
 namespace rdmameter {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 constexpr const char* kOurs = "rdmameter";
 
 /// The contexts of a file's runs: its own, unless it is a merged one.

@@ -3,18 +3,18 @@
 #pragma once
 
 #include <functional>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "core/result/result_file.h"
+#include "reports/summary/facts.h"
 
 namespace rdmameter {
 
 /// Several runs as one result.
 struct MergedResult {
   /// The first file's with `runs`, which has the whole context of each run.
-  nlohmann::ordered_json context;
+  Json context;
   /// Reads the files anew and gives their rows, one at a time: in the order of the files, each with
   /// its `run`.
   /// @throws UsageError  as merge_results(); or a file is not the one that it was there

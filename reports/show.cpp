@@ -40,7 +40,7 @@ std::vector<Drawn> drawable(const std::vector<const Group*>& groups, bool asked_
   std::vector<Drawn> cases;
   for (const Group* group : groups)
     for (const CaseSummary& summary : group->cases) {
-      const Row& row = *summary.repetitions.front();
+      const Row& row = summary.first();
       if (row.latency && (asked_for || !row.bandwidth)) cases.push_back({group, &summary});
     }
   return cases;
@@ -73,9 +73,9 @@ std::string histograms(const std::vector<const Group*>& groups, const ShowOption
   std::string text;
   for (const Drawn& drawn : cases) {
     const CaseSummary& summary = *drawn.summary;
-    text += "\n" + bold(wrap("", case_title(drawn), options.style.width), options.style) +
-            draw_histogram(merged_latency(summary), latency_divisor(*summary.repetitions.front()),
-                           options.style);
+    text +=
+        "\n" + bold(wrap("", case_title(drawn), options.style.width), options.style) +
+        draw_histogram(merged_latency(summary), latency_divisor(summary.first()), options.style);
   }
   return text;
 }
@@ -106,17 +106,19 @@ std::vector<CasePart> parts_of(const Row& row) {
   return parts;
 }
 
-/// A line for each thread and direction of each case, medians over the repetitions. Empty: no case
-/// has several.
-std::string parts_table(const Group& group, const TextStyle& style) {
-  Table table{.columns = {{"case"}, {"part"}, {"messages"}, {"", "Mmsg/s"}}, .key_columns = 2};
+/// A line for each thread and direction of each case, medians over the repetitions; none where no
+/// case has several.
+Table parts_table(const Group& group) {
+  Table table{.columns = {{"case"}, {"part"}, {"messages"}, {"", "Mmsg/s"}},
+              .key_columns = 2,
+              .title = group_name(group) + ": threads and directions"};
   for (const CaseSummary& summary : group.cases)
-    for (const CasePart& part : parts_of(*summary.repetitions.front())) {
+    for (const CasePart& part : parts_of(summary.first())) {
       const auto number = [&](const Row& row, const char* key) {
         return number_at(fact_at(row.extra, part.where), key);
       };
       const auto count = [&](const Row& row) { return number(row, part.count); };
-      const auto per_us = [&](const Row& row) -> std::optional<double> {
+      const auto per_us = [&](const Row& row) -> Number {
         const double time_ns =
             number(row, "elapsed_ns").value_or(number(row, "window_ns").value_or(0));
         return count(row) && time_ns > 0 ? std::optional(*count(row) / time_ns * 1e3)
@@ -126,15 +128,14 @@ std::string parts_table(const Group& group, const TextStyle& style) {
                       known_text(median_of(summary, count), 0),
                       known_text(median_of(summary, per_us), 4)});
     }
-  return table.lines() == 0 ? "" : render(table, style);
+  return table;
 }
 
 /// Of cases with one kind of numbers.
 /// @param known     what all groups have in common, which is told already
 /// @param defaults  as common_of() takes them
 std::string show_kind(const std::vector<const Group*>& groups, const Common& known,
-                      const Defaults* defaults, std::optional<double> line_rate,
-                      const ShowOptions& options) {
+                      const Defaults* defaults, Number line_rate, const ShowOptions& options) {
   const Group joined = join(groups);
   std::string text =
       "\n" + group_heading(joined, common_of(joined, defaults).text(known), options.style);
@@ -145,10 +146,7 @@ std::string show_kind(const std::vector<const Group*>& groups, const Common& kno
   else if (options.all)
     text += figures_text(latency_figures(latency_title(joined)), joined, options.style);
   for (const Figures& each : figures()) text += figures_text(each, joined, options.style);
-  for (const Group* group : groups)
-    if (const std::string parts = parts_table(*group, options.style); !parts.empty())
-      text += "\n" + bold(group_name(*group) + ": threads and directions", options.style) + "\n" +
-              parts;
+  for (const Group* group : groups) text += titled(parts_table(*group), options.style, "");
   return text;
 }
 
@@ -162,7 +160,7 @@ void tell_once(std::string& text, const std::string& remark) {
 
 /// Kinds of numbers in the order of their first rows, a table for each.
 std::string show_groups(const std::vector<const Group*>& groups, const Defaults& stated,
-                        std::optional<double> line_rate, const ShowOptions& options) {
+                        Number line_rate, const ShowOptions& options) {
   if (groups.empty()) return "";
   const Defaults* const defaults = options.all ? nullptr : &stated;
   const Common common = common_of(join(groups), defaults);
@@ -170,12 +168,7 @@ std::string show_groups(const std::vector<const Group*>& groups, const Defaults&
   if (!options.all) settings += settings.empty() ? "defaults" : "; others are defaults";
   std::string text = labelled("settings", settings, options.style);
   std::vector<std::pair<std::string, std::vector<const Group*>>> kinds;
-  for (const Group* group : groups) {
-    const std::string kind = kind_of(*group);
-    auto found = std::ranges::find(kinds, kind, [](const auto& known) { return known.first; });
-    if (found == kinds.end()) found = kinds.insert(kinds.end(), {kind, {}});
-    found->second.push_back(group);
-  }
+  for (const Group* group : groups) entry_of(kinds, kind_of(*group)).push_back(group);
   for (const auto& [kind, members] : kinds)
     text += show_kind(members, common, defaults, line_rate, options);
   for (const std::string& remark : {dash_text(kTooFewSamples), std::string(kTailMayBeMissing)})
@@ -187,16 +180,14 @@ std::string show_groups(const std::vector<const Group*>& groups, const Defaults&
 
 /// Such a group has tables of its own.
 bool of_topologies(const Group& group) {
-  return std::all_of(group.cases.begin(), group.cases.end(), [](const CaseSummary& summary) {
-    return summary.repetitions.front()->topology.has_value();
-  });
+  return std::ranges::all_of(
+      group.cases, [](const CaseSummary& summary) { return summary.first().topology.has_value(); });
 }
 
 /// Such a group has a text of its own, which has all that most readers want of it.
 bool all_of_connections(const Group& group) {
-  return std::ranges::all_of(group.cases, [](const CaseSummary& summary) {
-    return of_connections(*summary.repetitions.front());
-  });
+  return std::ranges::all_of(
+      group.cases, [](const CaseSummary& summary) { return of_connections(summary.first()); });
 }
 
 std::string settled(const std::vector<Row>& rows, const TextStyle& style) {
@@ -218,13 +209,6 @@ std::string interruptions(const std::vector<Row>& rows, const TextStyle& style) 
               "the same case they are left out above.",
               style.width) +
          wrap("      ", list, style.width);
-}
-
-/// Names of rows, of which what they have in common is told above already.
-std::vector<std::string> names_of(const std::vector<Row>& rows) {
-  std::vector<std::string> names;
-  for (const Row& row : rows) names.push_back(row.name);
-  return names;
 }
 
 /// Of rows: test and transport, then the name, and how many rows have it.
@@ -251,14 +235,14 @@ std::string names_text(const Names& names, bool all) {
 /// Rows without a measurement, those with the same reason together: "name ×3, name".
 std::string failures(const std::vector<Row>& rows, Row::Status status, const char* title, bool all,
                      const TextStyle& style) {
+  // What names have in common is told above already.
   const std::vector<std::string> common =
-      all ? std::vector<std::string>() : common_parts(names_of(rows));
+      all ? std::vector<std::string>() : common_parts(mapped(rows, &Row::name));
   std::vector<std::pair<std::string, Names>> reasons;
   for (const Row& row : rows) {
     if (row.status != status) continue;
-    auto reason = std::ranges::find(reasons, row.message, &std::pair<std::string, Names>::first);
-    if (reason == reasons.end()) reason = reasons.insert(reasons.end(), {row.message, {}});
-    ++reason->second[{test_of(row), transport_of(row)}][shorten_name(row.name, common)];
+    Names& names = entry_of(reasons, row.message);
+    ++names[{test_of(row), transport_of(row)}][shorten_name(row.name, common)];
   }
   std::string text;
   for (const auto& [message, names] : reasons)

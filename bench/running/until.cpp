@@ -91,7 +91,7 @@ SettledMetric Settling::settled(const Series& series) {
   SettledMetric metric{.metric = std::string(series.metric->key), .goal = series.goal};
   if (series.values.empty()) return metric;
   metric.median = median(series.values);
-  const Bounds bounds = median_interval(series.values, kUntilConfidence);
+  const Interval bounds = median_interval(series.values, kUntilConfidence);
   if (!std::isfinite(bounds.low)) return metric;
   metric.low = bounds.low;
   metric.high = bounds.high;

@@ -68,11 +68,9 @@ double severity(const MetricEffect& one) {
 
 /// Of an open case: is it a member that is open, or a finding that more runs settle?
 bool more_would_tell(const CaseComparison& one) {
-  const auto open = [](CaseVerdict verdict) {
-    return verdict == CaseVerdict::suspect || verdict == CaseVerdict::inconclusive;
-  };
-  return open(one.verdict) && (open(one.effects.front().verdict) ||
-                               std::ranges::any_of(one.findings, open, &CaseFinding::verdict));
+  return is_open(one.verdict) &&
+         (is_open(one.effects.front().verdict) ||
+          std::ranges::any_of(one.findings, is_open, &CaseFinding::verdict));
 }
 
 struct Significance {
@@ -118,12 +116,6 @@ class Judge {
   }
 
  private:
-  std::vector<Pair> measured_pairs() const {
-    std::vector<Pair> pairs;
-    for (const std::size_t i : measured_) pairs.push_back(pairs_[i]);
-    return pairs;
-  }
-
   double rate() const { return kMetricRate / static_cast<double>(batches_.looks); }
 
   MetricSweep sweep(const std::vector<Pair>& pairs, Metric metric) const {
@@ -133,7 +125,7 @@ class Judge {
   }
 
   void add_effects() {
-    const std::vector<Pair> pairs = measured_pairs();
+    const auto pairs = mapped(measured_, [&](std::size_t i) { return pairs_[i]; });
     std::size_t fewest = ~std::size_t{0};
     const auto add = [&](Metric metric, std::vector<MetricEffect> CaseComparison::*list,
                          bool asked) {
@@ -194,12 +186,11 @@ class Judge {
 
   /// @return  p-values of the members of each measured case that have any
   std::vector<FamilyResult> families(double Effect::*p) const {
-    std::vector<std::vector<double>> list;
-    for (const std::size_t i : measured_) {
-      list.emplace_back();
-      for (const MetricEffect& each : judgement_.cases[i].effects)
-        list.back().push_back(each.effect.problem.empty() ? each.effect.*p : 1);
-    }
+    const auto p_of = [&](const MetricEffect& each) {
+      return each.effect.problem.empty() ? each.effect.*p : 1;
+    };
+    const auto list =
+        mapped(measured_, [&](std::size_t i) { return mapped(judgement_.cases[i].effects, p_of); });
     return judge_families(list, rate());
   }
 

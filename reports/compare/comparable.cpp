@@ -19,8 +19,6 @@
 namespace rdmameter {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 /// Divides a row's totals by its messages: what a program does for each repeats where times do not.
 /// The program's counts have the warm-up, as a bandwidth's number of messages has. Of a latency
 /// that an older release has measured, which has no `doorbells`, only `wrs` has it. Each loop has a
@@ -30,15 +28,14 @@ std::map<std::string, double, std::less<>> work_per_message(const Row& row,
   std::map<std::string, double, std::less<>> work;
   if (row.work.is_null()) return work;
   const CheckedJson counted(row.work, where + ": work");
-  const auto count_of = [&](const char* key, std::uint64_t otherwise) {
-    const auto found = row.case_object.find(key);
-    const bool counts = found != row.case_object.end() && found->is_number_unsigned();
-    return counts ? found->get<std::uint64_t>() : otherwise;
+  const auto count_of = [&](const char* key) {
+    const Json& count = fact_at(row.case_object, key);
+    return count.is_number_unsigned() ? count.get<std::uint64_t>() : 1;
   };
   const std::uint64_t messages = row.bandwidth ? row.bandwidth->traffic_messages : row.iterations;
-  const std::uint64_t loops = count_of("threads", 1) * count_of("sharers", 1) *
-                              std::max<std::uint64_t>(1, row.per_device.size());
-  const std::uint64_t before = row.bandwidth ? 0 : count_of("warmup", 0) * loops;
+  const std::uint64_t loops =
+      count_of("threads") * count_of("sharers") * std::max<std::uint64_t>(1, row.per_device.size());
+  const std::uint64_t before = row.bandwidth ? 0 : count_at(row.case_object, "warmup") * loops;
   for (const auto& [key, value] : row.work.items()) {
     const bool warm =
         key == "wrs" || key == "doorbells" || (key == "cqes" && row.work.contains("doorbells"));
@@ -151,8 +148,7 @@ class Collector {
       test_case.load = row.load.has_value();
       test_case.sweep = row.sweep.has_value();
       test_case.replicates.push_back(std::move(replicate));
-      if ((row.load && !row.load->mix.empty()) || !row.per_device.empty())
-        add_parts(row, where, whole_of(row, where, test_case));
+      add_parts(row, where, test_case);
     }
   }
 
@@ -177,44 +173,31 @@ class Collector {
     return *defaults_;
   }
 
-  /// A case that has parts, while they are added.
-  struct Whole {
-    std::string name;
-    Json axes;
-    std::optional<std::size_t> side;
-    std::size_t index;  ///< of the case on that side
-  };
-  Whole whole_of(const Row& row, const std::string& where, const ComparableCase& test_case) const {
+  /// A part of a mix, and one of several devices, is judged as a case of its own.
+  /// @param whole  stands elsewhere once a part is added
+  void add_parts(const Row& row, const std::string& where, const ComparableCase& whole) {
     const auto side = side_of(row, where);
-    return {test_case.name, row.case_object, side,
-            static_cast<std::size_t>(&test_case - file_.sides[side.value_or(0)].data())};
-  }
-
-  void add_parts(const Row& row, const std::string& where, const Whole& whole) {
+    const std::string name = whole.name;
+    const auto index = static_cast<std::size_t>(&whole - file_.sides[side.value_or(0)].data());
+    const auto add = [&](const std::string& part, Replicate replicate, const char* definition) {
+      const bool load = *definition != '\0';  // of its latencies; else it is a bandwidth
+      ComparableCase one{.name = fmt::format("{}/part:{}", name, part),
+                         .axes = row.case_object,
+                         .part = true,
+                         .whole = index,
+                         .bandwidth = !load,
+                         .load = load,
+                         .definition = definition};
+      one.axes["part"] = part;
+      one.axes.erase("test");
+      known_part(std::move(one), side).replicates.push_back(std::move(replicate));
+    };
     if (row.load)
       for (const LoadPart& part : row.load->mix)
-        add_part(whole, fmt::format("{}:{}", part.operation, part.size_bytes),  // "read:4096"
-                 replicate_of_part(row, where, part), "response [ns]");
+        add(fmt::format("{}:{}", part.operation, part.size_bytes),  // "read:4096"
+            replicate_of_part(row, where, part), "response [ns]");
     for (const DeviceData& device : row.per_device)
-      add_part(whole, "device:" + device.device, replicate_of_device(row, where, device), "");
-  }
-
-  /// A part of a mix, and one of several devices, is judged as a case of its own.
-  /// @param definition  of its latencies; empty: it is a bandwidth
-  void add_part(const Whole& whole, const std::string& part, Replicate replicate,
-                const char* definition) {
-    Json axes = whole.axes;
-    axes["part"] = part;
-    axes.erase("test");
-    const bool load = *definition != '\0';
-    ComparableCase one{.name = fmt::format("{}/part:{}", whole.name, part),
-                       .axes = std::move(axes),
-                       .part = true,
-                       .whole = whole.index,
-                       .bandwidth = !load,
-                       .load = load,
-                       .definition = definition};
-    known_part(std::move(one), whole.side).replicates.push_back(std::move(replicate));
+      add("device:" + device.device, replicate_of_device(row, where, device), "");
   }
 
   ComparableCase& known_part(ComparableCase one, std::optional<std::size_t> side) {
@@ -305,7 +288,7 @@ std::string identity_of(const ComparableCase& test_case, const Defaults& default
   return defaults.identity(test_case.name.substr(0, test_case.name.find('/')), test_case.axes, own);
 }
 
-std::optional<double> value_of(const Replicate& replicate, Metric metric) {
+Number value_of(const Replicate& replicate, Metric metric) {
   const double value = replicate.value[static_cast<std::size_t>(metric)];
   return std::isnan(value) ? std::nullopt : std::optional(value);
 }
@@ -322,7 +305,7 @@ std::optional<std::vector<double>> ComparableCase::values(Metric metric) const {
 }
 
 Comparable read_comparable(const std::string& path) {
-  Comparable file{.path = path, .context = {}};
+  Comparable file{.path = path};
   Collector collector(file);
   read_rows(path,
             {[&file](Json& context) { read_context(file, context); },

@@ -7,13 +7,13 @@
 #include <cstdint>
 #include <limits>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "reports/summary/defaults.h"
+#include "reports/summary/facts.h"
 #include "reports/summary/metric.h"
 
 namespace rdmameter {
@@ -40,7 +40,7 @@ struct Replicate {
 };
 
 /// Nothing: it has no such number.
-std::optional<double> value_of(const Replicate& replicate, Metric metric);
+Number value_of(const Replicate& replicate, Metric metric);
 
 /// One row whose measurement failed.
 struct FailedRepetition {
@@ -80,7 +80,7 @@ struct Noise {
 
 struct Comparable {
   std::string path;
-  nlohmann::ordered_json context;
+  Json context;
   std::uint64_t runs = 1;
   std::size_t looks = 1;             ///< of `ab`: after how many numbers of blocks it could end
   std::vector<std::size_t> batches;  ///< of each run; empty: all are of one

@@ -21,9 +21,7 @@ namespace {
 
 std::string some_names(const std::vector<ComparableCase>& cases) {
   constexpr std::size_t kShown = 5;
-  std::vector<std::string> names;
-  for (const ComparableCase& one : cases) names.push_back(one.name);
-  return names.empty() ? "none" : first_names(names, kShown);
+  return cases.empty() ? "none" : first_names(mapped(cases, &ComparableCase::name), kShown);
 }
 
 double slowdown_of(const CaseComparison& test_case) {
@@ -65,10 +63,6 @@ Gates split_gates(const std::vector<std::string>& texts, Comparison& comparison)
   }
   comparison.times_gate = times || !comparison.work_gate;
   return gates;
-}
-
-bool is_open(CaseVerdict verdict) {
-  return verdict == CaseVerdict::suspect || verdict == CaseVerdict::inconclusive;
 }
 
 Conclusion conclusion_of(const Comparison& comparison) {
@@ -135,8 +129,7 @@ void add_batch_remark(Comparison& comparison, const Batches& batches) {
   }
 }
 
-void add_canary_remark(Comparison& comparison, const nlohmann::ordered_json& base,
-                       const nlohmann::ordered_json& other) {
+void add_canary_remark(Comparison& comparison, const Json& base, const Json& other) {
   const auto changed = changed_canaries(base, other, comparison.cases);
   if (changed.empty() || !comparison.times_gate) return;
   comparison.remarks.push_back(
@@ -194,8 +187,6 @@ std::vector<Pair> pairs_of_sides(const Comparable& file) {
     pairs.push_back({&file.sides[0][i], &file.sides[1][i]});
   return pairs;
 }
-
-using Json = nlohmann::ordered_json;
 
 /// An overhead is measured in milliseconds: smaller changes of it are noise.
 constexpr double kOverheadChange = 0.2;

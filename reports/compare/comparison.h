@@ -2,7 +2,6 @@
 // Two results side by side: a verdict for each case, and one for all.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -68,8 +67,7 @@ Noises noise_of(const Comparable& file);
 /// cases over TCP or on the null device among others.
 /// @param base, other  contexts of the results
 /// @return  of each that changed "clock_read_ns 8.75 -> 12.1"; empty: none did
-std::vector<std::string> changed_canaries(const nlohmann::ordered_json& base,
-                                          const nlohmann::ordered_json& other,
+std::vector<std::string> changed_canaries(const Json& base, const Json& other,
                                           const std::vector<CaseComparison>& cases);
 
 }  // namespace rdmameter

@@ -6,7 +6,6 @@
 #include <map>
 #include <utility>
 
-#include "reports/stats/batch_change.h"
 #include "reports/stats/sample.h"
 #include "reports/stats/student_t.h"
 
@@ -40,21 +39,9 @@ std::map<std::uint64_t, double> run_values(const ComparableCase& test_case, Metr
   return values;
 }
 
-BatchValues batch_values(const std::map<std::uint64_t, double>& by_run, Metric metric,
-                         const std::vector<std::size_t>& batch_of_run) {
-  BatchValues batches;
-  for (const auto& [run, value] : by_run) {
-    const std::size_t batch = run < batch_of_run.size() ? batch_of_run[run] : 0;
-    if (batches.size() <= batch) batches.resize(batch + 1);
-    batches[batch].push_back(turned(metric, std::log(value)));
-  }
-  return batches;
-}
-
 double median_run(const std::map<std::uint64_t, double>& by_run) {
-  std::vector<double> values;
-  for (const auto& [run, value] : by_run) values.push_back(value);
-  return values.empty() ? 0 : median(values);
+  if (by_run.empty()) return 0;
+  return median(mapped(by_run, [](const auto& run) { return run.second; }));
 }
 
 void set_problem(Effect& effect, Metric metric) {
@@ -66,10 +53,7 @@ void set_problem(Effect& effect, Metric metric) {
 }
 
 /// Widens the interval of the replicates by what batches add to it.
-struct Widened {
-  double low, high;
-};
-Widened widened(double estimate, const Bounds& bounds, double batch) {
+Interval widened(double estimate, const Interval& bounds, double batch) {
   return {estimate - std::hypot(estimate - bounds.low, batch),
           estimate + std::hypot(bounds.high - estimate, batch)};
 }
@@ -87,23 +71,24 @@ class StudentQuantiles {
   std::map<std::pair<double, double>, double> known_;
 };
 
-Bounds student_bounds(double estimate, const CaseChange& change, double tail,
-                      StudentQuantiles& quantiles) {
+Interval student_bounds(double estimate, const CaseChange& change, double tail,
+                        StudentQuantiles& quantiles) {
   const double half = quantiles.at(tail, change.replicate_degrees) * change.replicate_error;
   return {estimate - half, estimate + half};
 }
 
 /// Ranks where there are enough replicates for them, else Student's t.
-Bounds bounds_of(const std::vector<double>& x, const std::vector<double>& y,
-                 const CaseChange& change, double estimate, double tail,
-                 StudentQuantiles& quantiles) {
-  const Bounds bounds = rank_interval(x, y, 1 - 2 * tail);
+Interval bounds_of(const std::vector<double>& x, const std::vector<double>& y,
+                   const CaseChange& change, double estimate, double tail,
+                   StudentQuantiles& quantiles) {
+  const Interval bounds = rank_interval(x, y, 1 - 2 * tail);
   return std::isfinite(bounds.low) ? bounds : student_bounds(estimate, change, tail, quantiles);
 }
 
-void set_interval(Effect& effect, Metric metric, double low, double high) {
-  effect.interval = info_of(metric).higher_is_better ? Interval{std::exp(-high), std::exp(-low)}
-                                                     : Interval{std::exp(low), std::exp(high)};
+/// Of ratios. @param of  logarithms, turned
+Interval ratios_of(Metric metric, const Interval& of) {
+  return info_of(metric).higher_is_better ? Interval{std::exp(-of.high), std::exp(-of.low)}
+                                          : Interval{std::exp(of.low), std::exp(of.high)};
 }
 
 void fill_in(Effect& effect, Metric metric, const CaseSides& sides, const CaseChange& change,
@@ -114,12 +99,12 @@ void fill_in(Effect& effect, Metric metric, const CaseSides& sides, const CaseCh
   effect.ratio = std::exp(turned(metric, estimate));
   effect.replicates_base = x.size();
   effect.replicates_other = y.size();
-  const Widened at_95 = widened(estimate, bounds_of(x, y, change, estimate, 0.025, quantiles),
-                                kNormalBound * change.batch_error);
-  const Widened at_90 = widened(estimate, bounds_of(x, y, change, estimate, 0.05, quantiles),
-                                kNormalOneSided * change.batch_error);
-  set_interval(effect, metric, at_95.low, at_95.high);
-  effect.worst = std::exp(at_90.high);
+  const auto at = [&](double tail, double normal_bound) {
+    return widened(estimate, bounds_of(x, y, change, estimate, tail, quantiles),
+                   normal_bound * change.batch_error);
+  };
+  effect.interval = ratios_of(metric, at(0.025, kNormalBound));
+  effect.worst = std::exp(at(0.05, kNormalOneSided).high);
   effect.p_worse = change.p_worse;
   effect.p_better = change.p_better;
   effect.p_worse_runs = change.p_worse_runs;
@@ -169,8 +154,9 @@ MetricSweep sweep_of_runs(const std::vector<Pair>& pairs, Metric metric, const F
     effect.other = median_run(other);
     set_problem(effect, metric);
     if (!effect.problem.empty()) continue;
-    sides.push_back({.base = batch_values(base, metric, batches.base),
-                     .other = batch_values(other, metric, batches.other)});
+    const auto logarithm = [&](double value) { return turned(metric, std::log(value)); };
+    sides.push_back({.base = by_batch(base, batches.base, logarithm),
+                     .other = by_batch(other, batches.other, logarithm)});
     at.push_back(i);
   }
   const BatchChanges changes =
@@ -261,18 +247,16 @@ MetricSweep sweep_of_blocks(const std::vector<Pair>& pairs, Metric metric, const
     const double estimate = mean(differences[i]);
     const auto count = static_cast<double>(differences[i].size());
     const VarianceEstimate both = moderated(own[i], shared);
-    CaseChange change{.replicate_error = std::sqrt(both.variance / count),
-                      .replicate_degrees = both.degrees};
-    const double t = change.replicate_error > 0 ? estimate / change.replicate_error
-                     : estimate == 0            ? 0
-                                                : std::copysign(INFINITY, estimate);
+    const double error = std::sqrt(both.variance / count);
+    const double t = error > 0       ? estimate / error
+                     : estimate == 0 ? 0
+                                     : std::copysign(INFINITY, estimate);
     effect.p_worse = effect.p_worse_runs = student_t_above(t, both.degrees);
     effect.p_better = student_t_above(-t, both.degrees);
     effect.ratio = std::exp(turned(metric, estimate));
-    change = {.replicate_error = std::sqrt(own[i].variance / count),
-              .replicate_degrees = own[i].degrees};
-    const Bounds at_95 = student_bounds(estimate, change, 0.025, quantiles);
-    set_interval(effect, metric, at_95.low, at_95.high);
+    const CaseChange change{.replicate_error = std::sqrt(own[i].variance / count),
+                            .replicate_degrees = own[i].degrees};
+    effect.interval = ratios_of(metric, student_bounds(estimate, change, 0.025, quantiles));
     effect.worst = std::exp(student_bounds(estimate, change, 0.05, quantiles).high);
     set_limits(effect, metric, std::sqrt(own[i].variance / 2), 0, floors);
   }

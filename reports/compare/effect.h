@@ -23,6 +23,11 @@ enum class CaseVerdict {
   pass,          ///< a change beyond the margin is ruled out
 };
 
+/// Neither failed nor proven.
+constexpr bool is_open(CaseVerdict verdict) {
+  return verdict == CaseVerdict::suspect || verdict == CaseVerdict::inconclusive;
+}
+
 /// A finding about a case beside its metrics.
 struct CaseFinding {
   CaseVerdict verdict = CaseVerdict::pass;

@@ -5,9 +5,10 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
+
+#include "reports/summary/facts.h"
 
 namespace rdmameter {
 
@@ -16,25 +17,23 @@ namespace rdmameter {
 /// of them knows is a difference: it may not be the same.
 /// @param all_measured  no: an end of which nothing is known may be one that never answered, whose
 ///                      cases have failed. That is the verdict on them, and no other environment.
-std::vector<std::string> environment_changes(const nlohmann::ordered_json& base,
-                                             const nlohmann::ordered_json& other,
+std::vector<std::string> environment_changes(const Json& base, const Json& other,
                                              bool all_measured = true);
 
 /// As environment_changes(), of all runs of two results: each against BASE's first. What a merged
 /// result was allowed to mix (its `environment_changes`) is not told again.
-std::vector<std::string> changes_among_runs(const nlohmann::ordered_json& base,
-                                            const nlohmann::ordered_json& other,
+std::vector<std::string> changes_among_runs(const Json& base, const Json& other,
                                             bool all_measured = true);
 
 /// The hardware of both ends, as one text: equal where it is the same, whatever kernel and driver
 /// ran on it. @param environments  {"initiator": ..., "responder": ...}
-std::string machine_of(const nlohmann::ordered_json& environments);
+std::string machine_of(const Json& environments);
 
 /// The context of each run of a result.
-std::vector<nlohmann::ordered_json> run_contexts(const nlohmann::ordered_json& context);
+std::vector<Json> run_contexts(const Json& context);
 
 /// The differences that a merged result was allowed to mix; empty: none.
-std::vector<std::string> merged_changes(const nlohmann::ordered_json& context);
+std::vector<std::string> merged_changes(const Json& context);
 
 // ---- Which runs of a file belong to one batch: what a machine does differently from boot to boot
 // and from hour to hour they have in common.
@@ -46,6 +45,6 @@ inline constexpr std::int64_t kBatchPauseSeconds = 3600;
 /// of both ends, each less than an hour after the one before, are of one batch; so are runs of
 /// which neither is known.
 /// @param context  a result's; its runs, or itself where it holds one run
-std::vector<std::size_t> batches_of(const nlohmann::ordered_json& context);
+std::vector<std::size_t> batches_of(const Json& context);
 
 }  // namespace rdmameter

@@ -6,11 +6,12 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
+#include <map>
 #include <sstream>
 
 #include "core/base/error.h"
 #include "core/base/parse_value.h"
-#include "reports/text/text.h"
 
 namespace rdmameter {
 namespace {
@@ -52,13 +53,14 @@ void read_metric(Gate& gate, std::string_view text) {
 }
 
 void read_relation(Gate& gate, std::string_view text) {
-  using enum Gate::Relation;
-  constexpr std::pair<std::string_view, Gate::Relation> kRelations[] = {
-      {"<", less}, {"<=", at_most}, {">", greater}, {">=", at_least}};
-  const auto found =
-      std::ranges::find(kRelations, text, &std::pair<std::string_view, Gate::Relation>::first);
-  if (found == std::end(kRelations)) refuse(gate, fmt::format("'{}' is none of < <= > >=", text));
-  gate.relation = found->second;
+  static const std::map<std::string_view, decltype(Gate::keeps)> kRelations{
+      {"<", std::less()},
+      {"<=", std::less_equal()},
+      {">", std::greater()},
+      {">=", std::greater_equal()}};
+  const auto found = kRelations.find(text);
+  if (found == kRelations.end()) refuse(gate, fmt::format("'{}' is none of < <= > >=", text));
+  gate.keeps = found->second;
 }
 
 /// @return  what one of the unit is in the metric's base unit; 0: there is no such unit
@@ -71,12 +73,18 @@ double unit_size(std::string_view unit, Metric metric) {
   return unit == "s" ? 1e9 : 0;
 }
 
-void read_limit(Gate& gate, std::string_view text) {
+/// A number and what stands behind it; NaN: it begins with none.
+std::pair<double, std::string_view> number_and_unit(std::string_view text) {
   double number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  const std::string_view unit = text.substr(static_cast<std::size_t>(end - text.data()));
+  return {error == std::errc() ? number : NAN,
+          text.substr(static_cast<std::size_t>(end - text.data()))};
+}
+
+void read_limit(Gate& gate, std::string_view text) {
+  const auto [number, unit] = number_and_unit(text);
   const double size = unit_size(unit, gate.metric);
-  if (error != std::errc() || !(number >= 0 && number < 1e18) || size == 0)
+  if (!(number >= 0 && number < 1e18) || size == 0)
     refuse(gate, fmt::format("'{}' is no limit of {}: it takes a number{}", text,
                              info_of(gate.metric).field,
                              is_time(gate.metric)    ? " with ns, us, ms or s"
@@ -93,10 +101,8 @@ void read_limit(Gate& gate, std::string_view text) {
 }
 
 double read_share(const std::string& gate, std::string_view text) {
-  double percent = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), percent);
-  const std::string_view unit = text.substr(static_cast<std::size_t>(end - text.data()));
-  if (error != std::errc() || unit != "%" || !(percent >= 0 && percent <= 1e6))
+  const auto [percent, unit] = number_and_unit(text);
+  if (unit != "%" || !(percent >= 0 && percent <= 1e6))
     refuse_relative(gate, fmt::format("'{}' is no share: it takes a number with %{}", text,
                                       decimal_comma_hint(text)));
   return percent / 100;
@@ -105,7 +111,7 @@ double read_share(const std::string& gate, std::string_view text) {
 }  // namespace
 
 Gate read_gate(const std::string& text) {
-  Gate gate{.text = text, .pattern = {}};
+  Gate gate{.text = text};
   std::istringstream words(text);
   std::string metric, relation, limit, rest;
   words >> gate.pattern >> metric >> relation >> limit >> rest;

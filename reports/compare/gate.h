@@ -3,6 +3,7 @@
 // BASE: 'p99=20%', 'write_lat/* p99.9=50%'. gate_check.h holds a result against them.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -16,7 +17,7 @@ struct Gate {
   std::string pattern;  ///< of the case's name; * ? [...] as a shell has them
   Metric metric = Metric::p50;
   bool half = false;  ///< of half round trips; else latencies are of round trips or completions
-  enum class Relation { less, at_most, greater, at_least } relation = Relation::at_most;
+  std::function<bool(double value, double limit)> keeps = {};
   double limit = 0;  ///< [ns], or as bandwidth's names say
 };
 

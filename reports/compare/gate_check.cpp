@@ -14,20 +14,6 @@
 namespace rdmameter {
 namespace {
 
-bool keeps(const Gate& gate, double value) {
-  switch (gate.relation) {
-    case Gate::Relation::less:
-      return value < gate.limit;
-    case Gate::Relation::at_most:
-      return value <= gate.limit;
-    case Gate::Relation::greater:
-      return value > gate.limit;
-    case Gate::Relation::at_least:
-      return value >= gate.limit;
-  }
-  return false;
-}
-
 /// Round trips unless half of them are asked for; nothing where the case has no such number.
 std::optional<std::vector<double>> gated_values(const Gate& gate, const ComparableCase& test_case) {
   if (gate.half && !test_case.half) return std::nullopt;
@@ -38,8 +24,7 @@ std::optional<std::vector<double>> gated_values(const Gate& gate, const Comparab
 }
 
 GateFinding check(const Gate& gate, const ComparableCase& test_case) {
-  GateFinding finding{
-      .gate = gate.text, .name = test_case.name, .verdict = CaseVerdict::pass, .text = {}};
+  GateFinding finding{.gate = gate.text, .name = test_case.name};
   const auto values = gated_values(gate, test_case);
   if (!values) {
     finding.verdict = test_case.replicates.empty() ? CaseVerdict::fail : CaseVerdict::inconclusive;
@@ -50,8 +35,9 @@ GateFinding check(const Gate& gate, const ComparableCase& test_case) {
   }
   const double middle = median(*values);
   const Interval interval = median_interval(*values, kConfidence, values->size());
-  const bool certain = !keeps(gate, interval.low) && !keeps(gate, interval.high);
-  if (!keeps(gate, middle))
+  const bool certain =
+      !gate.keeps(interval.low, gate.limit) && !gate.keeps(interval.high, gate.limit);
+  if (!gate.keeps(middle, gate.limit))
     finding.verdict = certain ? CaseVerdict::fail : CaseVerdict::inconclusive;
   finding.text = fmt::format("{} over {}", metric_text(gate.metric, middle),
                              count_text(values->size(), "repetition"));
@@ -62,7 +48,7 @@ GateFinding check(const Gate& gate, const ComparableCase& test_case) {
 }
 
 /// Median of a counter per message; nothing where a repetition has none.
-std::optional<double> work_of(const ComparableCase& test_case, std::string_view counter) {
+Number work_of(const ComparableCase& test_case, std::string_view counter) {
   std::vector<double> values;
   for (const Replicate& replicate : test_case.replicates) {
     const auto found = replicate.work.find(counter);
@@ -81,8 +67,7 @@ const MetricEffect* effect_in(const CaseComparison& one, Metric metric) {
 }
 
 GateFinding check_one(const RelativeGate& gate, const CaseComparison& one) {
-  GateFinding finding{
-      .gate = gate.text, .name = one.name, .verdict = CaseVerdict::pass, .text = {}};
+  GateFinding finding{.gate = gate.text, .name = one.name};
   const MetricEffect* found = effect_in(one, gate.metric);
   if (found == nullptr || !found->effect.problem.empty()) {
     const bool failed = one.effects.empty() && one.verdict == CaseVerdict::fail;
@@ -133,12 +118,12 @@ std::vector<GateFinding> check_work(const ComparableCase& base, const Comparable
     if (counter == "polls") continue;
     const auto before = work_of(base, counter), after = work_of(other, counter);
     if (!before || !after) continue;
-    GateFinding finding{
-        .gate = "work", .name = other.name, .verdict = CaseVerdict::pass, .text = {}};
-    if (*after > *before * (1 + tolerance)) finding.verdict = CaseVerdict::fail;
-    finding.text =
-        fmt::format("{} per message {:.4g}, were {:.4g}", printable(counter), *after, *before);
-    findings.push_back(std::move(finding));
+    const bool more = *after > *before * (1 + tolerance);
+    findings.push_back({.gate = "work",
+                        .name = other.name,
+                        .verdict = more ? CaseVerdict::fail : CaseVerdict::pass,
+                        .text = fmt::format("{} per message {:.4g}, were {:.4g}",
+                                            printable(counter), *after, *before)});
   }
   return findings;
 }

@@ -2,13 +2,14 @@
 #include "reports/compare/pairing.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
-#include <algorithm>
 #include <set>
 #include <unordered_map>
 #include <unordered_set>
 
 #include "core/base/printable.h"
+#include "reports/summary/facts.h"
 
 namespace rdmameter {
 namespace {
@@ -83,23 +84,20 @@ Pairing pair_cases(const Comparable& base, const Comparable& other) {
 }
 
 std::vector<std::string> axis_differences(const std::vector<Pair>& pairs) {
-  std::vector<std::pair<std::string, std::string>> found;  // what differs, the names of the cases
+  std::vector<std::pair<std::string, std::vector<std::string>>> found;  // what differs, which cases
   for (const auto& [base, other] : pairs) {
     if (base->replicates.empty() || other->replicates.empty()) continue;
     for (const std::string& key : keys_of(base->axes, other->axes)) {
       const std::string before = recorded_value(base->axes, key),
                         after = recorded_value(other->axes, key);
-      if (before == after) continue;
-      const std::string what = fmt::format("{} is {} in BASE and {} in NEW", key, before, after);
-      const auto known = std::ranges::find(found, what, &decltype(found)::value_type::first);
-      if (known == found.end())
-        found.emplace_back(what, printable(other->name));
-      else
-        known->second += ", " + printable(other->name);
+      if (before != after)
+        entry_of(found, fmt::format("{} is {} in BASE and {} in NEW", key, before, after))
+            .push_back(printable(other->name));
     }
   }
   std::vector<std::string> texts;
-  for (const auto& [what, names] : found) texts.push_back(fmt::format("{} ({})", what, names));
+  for (const auto& [what, names] : found)
+    texts.push_back(fmt::format("{} ({})", what, fmt::join(names, ", ")));
   return texts;
 }
 

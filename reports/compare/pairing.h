@@ -4,10 +4,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
 #include "reports/compare/comparable.h"
+#include "reports/stats/batch_change.h"
 
 namespace rdmameter {
 
@@ -44,6 +46,20 @@ struct Batches {
   std::size_t looks = 1;  ///< at which a measuring run could have ended; they share the error rates
   std::vector<std::size_t> base, other;  ///< of each run; a run beyond them is of batch 0
 };
+
+/// What runs have, as one value each, batch by batch.
+/// @param batch_of_run  one of Batches
+template <class OfRun>
+BatchValues by_batch(const std::map<std::uint64_t, OfRun>& runs,
+                     const std::vector<std::size_t>& batch_of_run, const auto& value_of) {
+  BatchValues batches;
+  for (const auto& [run, one] : runs) {
+    const std::size_t batch = run < batch_of_run.size() ? batch_of_run[run] : 0;
+    if (batches.size() <= batch) batches.resize(batch + 1);
+    batches[batch].push_back(value_of(one));
+  }
+  return batches;
+}
 
 /// Which replicate a row belongs to.
 template <class RowOfCase>

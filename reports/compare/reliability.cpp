@@ -8,7 +8,6 @@
 #include <cmath>
 #include <map>
 
-#include "reports/stats/batch_change.h"
 #include "reports/stats/ranks.h"
 #include "reports/stats/significance.h"
 
@@ -20,6 +19,7 @@ constexpr double kRankChanceOfLoss = 0.01;
 constexpr double kLeastShare = 0.01;   ///< of messages: a smaller growth never fails
 constexpr double kBatchOfLoss = 0.05;  ///< standard deviation of asin(sqrt(share)) among batches
 
+/// By run: repetitions, or messages of one kind, and how many of them failed or had trouble.
 using RunFailures = std::map<std::uint64_t, Failures>;
 
 RunFailures by_run(const ComparableCase& test_case, Replication replication) {
@@ -110,11 +110,8 @@ CaseVerdict verdict_of_failures(const FailureTest& test, double q, double rate) 
   return first || test.p <= kSuspicion ? CaseVerdict::suspect : CaseVerdict::pass;
 }
 
-/// Messages of one kind, by run: how many of how many.
-using RunShares = std::map<std::uint64_t, Failures>;
-
-RunShares shares_of(const ComparableCase& test_case, std::size_t kind, Replication replication) {
-  RunShares runs;
+RunFailures shares_of(const ComparableCase& test_case, std::size_t kind, Replication replication) {
+  RunFailures runs;
   for (const Replicate& one : test_case.replicates) {
     if (!one.sent || *one.sent == 0 || !one.troubled[kind]) continue;
     Failures& run = runs[replicate_of(one, replication)];
@@ -124,27 +121,21 @@ RunShares shares_of(const ComparableCase& test_case, std::size_t kind, Replicati
   return runs;
 }
 
-/// Shares on the scale on which their variance does not hang on them (Anscombe 1948).
-BatchValues stabilised(const RunShares& runs, const std::vector<std::size_t>& batch_of_run) {
-  BatchValues batches;
-  for (const auto& [run, one] : runs) {
-    const std::size_t batch = run < batch_of_run.size() ? batch_of_run[run] : 0;
-    if (batches.size() <= batch) batches.resize(batch + 1);
-    const double share = std::min(
-        1.0, (static_cast<double>(one.failed) + 0.375) / (static_cast<double>(one.all) + 0.75));
-    batches[batch].push_back(std::asin(std::sqrt(share)));
-  }
-  return batches;
+/// A share on the scale on which its variance does not hang on it (Anscombe 1948).
+double stabilised(const Failures& one) {
+  const double share =
+      (static_cast<double>(one.failed) + 0.375) / (static_cast<double>(one.all) + 0.75);
+  return std::asin(std::sqrt(std::min(1.0, share)));
 }
 
-double share_in(const RunShares& runs) {
+double share_in(const RunFailures& runs) {
   const Failures sum = total_of(runs);
   return sum.all == 0 ? 0 : static_cast<double>(sum.failed) / static_cast<double>(sum.all);
 }
 
 struct LossTest {
   std::size_t pair = 0;
-  RunShares base, other;
+  RunFailures base, other;
 };
 
 CaseVerdict verdict_of_losses(const LossTest& test, const CaseSides& sides, bool as_batches,
@@ -162,8 +153,8 @@ void judge_kind(std::size_t kind, const std::vector<LossTest>& tests, const Batc
                 std::size_t cases, std::vector<std::vector<CaseFinding>>& findings) {
   std::vector<CaseSides> sides;
   for (const LossTest& test : tests)
-    sides.push_back({.base = stabilised(test.base, batches.base),
-                     .other = stabilised(test.other, batches.other)});
+    sides.push_back({.base = by_batch(test.base, batches.base, stabilised),
+                     .other = by_batch(test.other, batches.other, stabilised)});
   const BatchChanges changes = batch_changes(sides, {.deviation = kBatchOfLoss});
   std::vector<double> p_values(cases, 1);
   for (std::size_t i = 0; i < tests.size(); ++i) p_values[i] = changes.cases[i].p_worse;
@@ -185,13 +176,9 @@ void judge_kind(std::size_t kind, const std::vector<LossTest>& tests, const Batc
 
 std::vector<std::vector<CaseFinding>> failed_repetitions(const std::vector<Pair>& pairs,
                                                          const Batches& batches) {
-  std::vector<FailureTest> tests;
-  std::vector<double> p_values;
-  for (const Pair& pair : pairs) {
-    tests.push_back(failure_test(pair, batches.replication));
-    p_values.push_back(tests.back().p);
-  }
-  const std::vector<double> q_values = benjamini_hochberg(p_values);
+  const auto tests =
+      mapped(pairs, [&](const Pair& pair) { return failure_test(pair, batches.replication); });
+  const std::vector<double> q_values = benjamini_hochberg(mapped(tests, &FailureTest::p));
   const double rate = kFailureRate / static_cast<double>(batches.looks);
   std::vector<std::vector<CaseFinding>> findings(pairs.size());
   for (std::size_t i = 0; i < pairs.size(); ++i) {

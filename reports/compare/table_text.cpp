@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "reports/compare/output.h"
+#include "reports/summary/facts.h"
 #include "reports/text/text.h"
 
 namespace rdmameter {
@@ -74,13 +75,8 @@ std::string cases_text(const Comparison& comparison, const std::vector<VerdictLi
   }
   if (table.titles.empty()) return "";
   std::size_t widest = 0;
-  const std::string one_block = render(table, style);
-  for (std::size_t begin = 0; begin < one_block.size();) {
-    const std::size_t end = one_block.find('\n', begin);
-    const std::string_view line = std::string_view(one_block).substr(begin, end - begin);
+  for (const std::string& line : split_text(render(table, style), '\n'))
     if (line.starts_with("    ")) widest = std::max(widest, text_width(line));  // else a title
-    begin = end + 1;
-  }
   if (style.narrow && widest > style.width) table.key_columns = 1;  // intervals and q go on below
   std::string legend =
       "q: how likely chance alone makes it as much worse, all cases taken together; at most 0.025 "
@@ -91,14 +87,9 @@ std::string cases_text(const Comparison& comparison, const std::vector<VerdictLi
 
 /// A line for each note, before which stand the cases that have it.
 std::string notes(const std::vector<VerdictLine>& lines, const TextStyle& style) {
-  using Noted = std::pair<std::string, std::vector<std::string>>;
-  std::vector<Noted> noted;
-  for (const VerdictLine& line : lines) {
-    if (line.note.empty()) continue;
-    auto at = std::ranges::find(noted, line.note, &Noted::first);
-    if (at == noted.end()) at = noted.insert(at, {line.note, {}});
-    at->second.push_back(line.name);
-  }
+  std::vector<std::pair<std::string, std::vector<std::string>>> noted;
+  for (const VerdictLine& line : lines)
+    if (!line.note.empty()) entry_of(noted, line.note).push_back(line.name);
   std::string text;
   for (const auto& [note, names] : noted)
     text += wrap("  ", fmt::format("{}: {}.", first_names(names, kFewCases), printable(note)),

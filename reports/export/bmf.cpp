@@ -11,8 +11,6 @@
 namespace rdmameter {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 struct Measure {
   std::string name;
   double scale = 1;  ///< from the metric's unit

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <functional>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <set>
 
 #include "core/base/printable.h"
@@ -16,8 +15,6 @@
 
 namespace rdmameter {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 std::string csv_quoted(std::string_view text) {
   if (text.find_first_of(",\"\r\n") == text.npos) return std::string(text);
@@ -46,8 +43,8 @@ constexpr const char* kHalf = "/latency/half_round_trip";
 struct CsvRow {
   const ResultFile& file;
   const Row& row;
-  Json json;                        ///< of the row: a column cannot say other than the file
-  std::optional<double> line_rate;  ///< the result's
+  Json json;         ///< of the row: a column cannot say other than the file
+  Number line_rate;  ///< the result's
 
   std::string at(const Json::json_pointer& where) const {
     return json.contains(where) ? cell(json.at(where)) : "";

@@ -11,8 +11,6 @@
 namespace rdmameter {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 std::string of_direction(const ResultFile& file, bool smaller_is_better) {
   Json list = Json::array();
   for (const CaseNumbers& values : case_numbers(file.rows))

@@ -117,8 +117,8 @@ std::vector<CaseNumbers> latency_cases(const ResultFile& file) {
 /// A tag holds no comma, space or line end, which part a line's fields.
 std::string tag_of(const std::string& name) {
   std::string tag = printable(name);
-  std::replace_if(
-      tag.begin(), tag.end(), [](char c) { return c == ',' || c == ' '; }, '_');
+  std::ranges::replace_if(
+      tag, [](char c) { return c == ',' || c == ' '; }, '_');
   return tag;
 }
 
@@ -168,7 +168,7 @@ std::string to_hgrm(std::span<const ResultFile> files) {
         "--format hgrm is a table of one case; choose with --case NAME among:{}", names));
   }
   const CaseSummary& summary = cases.front().summary;
-  const Row& row = *summary.repetitions.front();
+  const Row& row = summary.first();
   return hdr_percentiles(merged_latency(summary), kNsPerUs * latency_divisor(row),
                          "µs, " + latency_kind(*row.latency));
 }

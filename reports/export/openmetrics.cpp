@@ -18,14 +18,9 @@ namespace {
 /// gives way.
 std::string label(std::string_view name, std::string_view value) {
   std::string text;
-  for (std::size_t begin = 0; begin <= value.size();) {
-    const std::size_t end = std::min(value.find('\n', begin), value.size());
-    for (const char c : printable(std::string(value.substr(begin, end - begin)))) {
-      if (c == '\\' || c == '"') text += '\\';
-      text += c;
-    }
-    if (end < value.size()) text += "\\n";
-    begin = end + 1;
+  for (const char c : printable_lines(value)) {
+    if (c == '\\' || c == '"' || c == '\n') text += '\\';
+    text += c == '\n' ? 'n' : c;
   }
   return fmt::format("{}=\"{}\"", name, text);
 }
@@ -40,13 +35,11 @@ std::string label_name(std::string_view key) {
 /// The case, its test and transport, and as labels of their own the axes that its
 /// name gives: size="64".
 std::string labels_of(const CaseNumbers& values) {
-  const Row& row = *values.summary.repetitions.front();
+  const Row& row = values.summary.first();
   std::string text = label("case", values.name) + "," + label("test", test_of(row)) + "," +
                      label("transport", transport_of(row));
   std::vector<std::string> used = {"case", "test", "transport", "quantile"};
-  for (std::string_view rest = row.name; !rest.empty();) {
-    const std::string_view part = rest.substr(0, rest.find('/'));
-    rest.remove_prefix(std::min(part.size() + 1, rest.size()));
+  for (const std::string& part : split_text(row.name, '/')) {
     const std::size_t colon = part.find(':');
     if (colon == part.npos) continue;
     const std::string name = label_name(part.substr(0, colon));
@@ -79,7 +72,7 @@ std::string latencies(const std::vector<CaseNumbers>& cases) {
     const HistogramData data = merged_latency(values.summary);
     if (data.count == 0) continue;
     const std::string labels = labels_of(values);
-    const double scale = latency_divisor(*values.summary.repetitions.front()) * kNsPerSecond;
+    const double scale = latency_divisor(values.summary.first()) * kNsPerSecond;
     for (const double percent : {50.0, 90.0, 99.0, 99.9, 99.99})
       if (const auto value = reported_percentile(data, percent))
         summary.add("", labels + fmt::format(",quantile=\"{:.6g}\"", percent / 100),

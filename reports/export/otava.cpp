@@ -51,11 +51,8 @@ Line line_of(const ResultFile& file, std::vector<std::string>& columns) {
 
 std::string to_otava(std::span<const ResultFile> files) {
   std::vector<std::string> columns;
-  std::vector<Line> lines;
-  for (const ResultFile& file : files) lines.push_back(line_of(file, columns));
-  std::stable_sort(lines.begin(), lines.end(), [](const Line& a, const Line& b) {
-    return epoch_seconds(a.time) < epoch_seconds(b.time);
-  });
+  auto lines = mapped(files, [&](const ResultFile& file) { return line_of(file, columns); });
+  std::ranges::stable_sort(lines, {}, [](const Line& line) { return epoch_seconds(line.time); });
   std::string text = "time,commit";
   for (const std::string& column : columns) text += "," + column;
   text += "\n";

@@ -17,8 +17,6 @@
 namespace rdmameter {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 std::vector<AblationAxis> axes_in(const Json& context) {
   std::vector<AblationAxis> axes;
   for (const Json& factor : list_at(context, "/rdmameter/ablation/factors")) {
@@ -60,7 +58,7 @@ FactorPlace place_of(const Row& row, const std::vector<AblationAxis>& axes) {
 }
 
 /// Of rates none.
-std::optional<double> p50_of(const Row& row) {
+Number p50_of(const Row& row) {
   return row.bandwidth ? std::nullopt : info_of(Metric::p50).value(row);
 }
 
@@ -104,24 +102,17 @@ std::vector<Ablation> ablations_of(const Json& context, std::span<const Row> row
   const std::vector<AblationAxis> axes = axes_in(context);
   struct Member {
     const Row* row;
-    FactorPlace place;
+    FactorSet levels;
   };
-  std::vector<std::vector<Member>> experiments;
-  for (const Row& row : rows) {
-    FactorPlace place = place_of(row, axes);
-    if (place.has == 0) continue;
-    auto same = std::ranges::find_if(experiments, [&](const auto& members) {
-      return members.front().place.name == place.name && members.front().place.has == place.has;
-    });
-    if (same == experiments.end())
-      same = experiments.insert(experiments.end(), std::vector<Member>());
-    same->push_back({&row, std::move(place)});
-  }
+  std::vector<std::pair<std::pair<std::string, FactorSet>, std::vector<Member>>> experiments;
+  for (const Row& row : rows)
+    if (const FactorPlace place = place_of(row, axes); place.has != 0)
+      entry_of(experiments, {place.name, place.has}).push_back({&row, place.levels});
   std::vector<Ablation> found;
-  for (const auto& members : experiments) {
+  for (const auto& [of, members] : experiments) {
     Ablation& ablation = found.emplace_back();
-    const FactorSet has = members.front().place.has;
-    ablation.name = members.front().place.name;
+    const FactorSet has = of.second;
+    ablation.name = of.first;
     for (std::size_t i = 0; i < axes.size(); ++i)
       if ((has >> i & 1) != 0) ablation.axes.push_back(axes[i]);
     const auto measured = [](const Member& member) {
@@ -138,7 +129,7 @@ std::vector<Ablation> ablations_of(const Json& context, std::span<const Row> row
       repetitions.insert(member.row->repetition);
       if (!measured(member)) continue;
       const double value = by_p50 && !rate ? *p50_of(*member.row) : member.row->real_time_ns;
-      runs.push_back({packed(member.place.levels, has), member.row->repetition, value});
+      runs.push_back({packed(member.levels, has), member.row->repetition, value});
     }
     ablation.repetitions = repetitions.size();
     ablation.analysis = analyse_factorial(runs, ablation.axes.size());
@@ -200,8 +191,7 @@ std::string ablation_remark(const Ablation& ablation) {
   return text;
 }
 
-std::string ablation_text(const nlohmann::ordered_json& context, std::span<const Row> rows,
-                          const TextStyle& style) {
+std::string ablation_text(const Json& context, std::span<const Row> rows, const TextStyle& style) {
   std::string text;
   for (const Ablation& ablation : ablations_of(context, rows)) {
     text +=

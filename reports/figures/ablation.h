@@ -3,7 +3,6 @@
 #pragma once
 
 #include <array>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <span>
 #include <string>
@@ -11,6 +10,7 @@
 
 #include "core/result/row.h"
 #include "reports/stats/factorial.h"
+#include "reports/summary/facts.h"
 #include "reports/text/table.h"
 
 namespace rdmameter {
@@ -31,8 +31,7 @@ struct Ablation {
 
 /// @param context  of the result
 /// @return         empty: it was no run --ablate
-std::vector<Ablation> ablations_of(const nlohmann::ordered_json& context,
-                                   std::span<const Row> rows);
+std::vector<Ablation> ablations_of(const Json& context, std::span<const Row> rows);
 
 // ---- What run --ablate has found, as tables.
 
@@ -47,7 +46,6 @@ std::string ablation_remark(const Ablation& ablation);
 
 /// All of them. Empty: it was no run --ablate.
 /// @param context  of the result
-std::string ablation_text(const nlohmann::ordered_json& context, std::span<const Row> rows,
-                          const TextStyle& style);
+std::string ablation_text(const Json& context, std::span<const Row> rows, const TextStyle& style);
 
 }  // namespace rdmameter

@@ -23,7 +23,7 @@ class CasesAlone {
  public:
   explicit CasesAlone(const FigureLines& lines) {
     for (const FigureLine& line : lines) {
-      nlohmann::ordered_json wanted = line.summary->case_object;
+      Json wanted = line.summary->case_object;
       wanted[kBackgroundKey] = "none";
       const auto found = std::ranges::find_if(
           *line.cases, [&](const CaseSummary* one) { return one->case_object == wanted; });
@@ -32,7 +32,7 @@ class CasesAlone {
   }
 
   /// Nothing: one of the two has no such number.
-  std::optional<double> ratio(const FigureLine& line, Metric metric) const {
+  Number ratio(const FigureLine& line, Metric metric) const {
     const CaseSummary* const alone = alone_.at(line.summary);
     if (alone == nullptr) return std::nullopt;
     const auto value = info_of(metric).value;
@@ -44,7 +44,7 @@ class CasesAlone {
   std::map<const CaseSummary*, const CaseSummary*> alone_;
 };
 
-std::string ratio_text(const std::optional<double>& ratio, const char* before = "") {
+std::string ratio_text(const Number& ratio, const char* before = "") {
   return ratio ? fmt::format("{}{:.3g}", before, *ratio) : kUnknown;
 }
 
@@ -139,7 +139,7 @@ std::string background_matrix(const Group& group, const TextStyle& style) {
       const auto found = std::ranges::find_if(lines, [&](const FigureLine& line) {
         return victim(line) == one && name_of_background(line) == other;
       });
-      std::optional<double> ratio;
+      Number ratio;
       if (found != lines.end()) ratio = alone.ratio(*found, Metric::gbps);
       if (found != lines.end() && !ratio)
         ratio = alone.ratio(*found, tails ? Metric::p99 : Metric::p50);
@@ -147,9 +147,9 @@ std::string background_matrix(const Group& group, const TextStyle& style) {
     }
     table.add_line(std::move(cells));
   }
-  const std::string title = fmt::format("{} (of bandwidths Gb/s) beside each, over that alone",
-                                        tails ? "p99" : "p50, too few samples for p99");
-  return "\n" + bold(title, style) + "\n" + render(table, style);
+  table.title = fmt::format("{} (of bandwidths Gb/s) beside each, over that alone",
+                            tails ? "p99" : "p50, too few samples for p99");
+  return titled(table, style, "");
 }
 
 }  // namespace rdmameter

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "core/result/row_json.h"
 #include "reports/figures/figures.h"
@@ -13,16 +14,8 @@ namespace {
 
 constexpr Metric kCompletions[] = {Metric::p50, Metric::p99};
 
-template <class Test>
-bool any_row(const FigureLines& lines, Test test) {
-  return std::ranges::any_of(lines, [&](const FigureLine& line) {
-    return std::ranges::any_of(line.summary->repetitions,
-                               [&](const Row* row) { return test(*row); });
-  });
-}
-
 /// Of an empty window 0.
-std::function<std::optional<double>(const Row&)> rate_of(Metric metric) {
+RowNumber rate_of(Metric metric) {
   return [value = info_of(metric).value](const Row& row) {
     return std::optional(value(row).value_or(0));
   };
@@ -36,11 +29,9 @@ Unit unit_of(Metric metric, const FigureLines& lines) {
 }
 
 std::vector<FigureColumn> page_columns(const FigureLines& lines) {
-  std::vector<FigureColumn> columns;
-  for (const Metric metric : {Metric::gbps, Metric::mmsg_per_s})
-    columns.push_back(
-        median_column(info_of(metric).name, unit_of(metric, lines), 4, rate_of(metric)));
-  return columns;
+  return mapped(std::array{Metric::gbps, Metric::mmsg_per_s}, [&](Metric metric) {
+    return median_column(info_of(metric).name, unit_of(metric, lines), 4, rate_of(metric));
+  });
 }
 
 std::optional<std::uint64_t> lost(const Row& row) {
@@ -52,8 +43,7 @@ bool have_completions(const FigureLines& lines) {
       lines, [](const FigureLine& line) { return all_have<&Row::latency>(*line.summary); });
 }
 
-std::vector<FigureColumn> terminal_columns(const FigureLines& lines,
-                                           std::optional<double> line_rate_gbps) {
+std::vector<FigureColumn> terminal_columns(const FigureLines& lines, Number line_rate_gbps) {
   std::vector<FigureColumn> columns{count_column("messages", [](const Row& row) {
     return std::optional(static_cast<double>(row.bandwidth->messages));
   })};
@@ -81,8 +71,7 @@ std::vector<FigureColumn> terminal_columns(const FigureLines& lines,
   columns.push_back(sum_column(
       "reordered", [](const Row& row) { return row.bandwidth->reordered; }, true));
   if (have_completions(lines))
-    for (FigureColumn& each : latency_columns(lines, kCompletions))
-      columns.push_back(std::move(each));
+    std::ranges::move(latency_columns(lines, kCompletions), std::back_inserter(columns));
   return columns;
 }
 
@@ -92,7 +81,7 @@ std::string told_of(const char* what, const FigureLines& lines,
   std::string list;
   std::size_t held = 0;
   for (const FigureLine& line : lines) {
-    const Row& row = *line.summary->repetitions.front();
+    const Row& row = line.summary->first();
     if (!holds(*row.bandwidth)) continue;
     ++held;
     const std::string name =
@@ -103,7 +92,7 @@ std::string told_of(const char* what, const FigureLines& lines,
   return held == lines.size() ? fmt::format("{}. ", what) : fmt::format("{}: {}. ", what, list);
 }
 
-std::string rates_remark(const FigureLines& lines, std::optional<double> line_rate_gbps) {
+std::string rates_remark(const FigureLines& lines, Number line_rate_gbps) {
   std::string doubt, completions;
   any_row(lines, [&](const Row& row) {
     doubt = line_doubt(line_rate_gbps, row);
@@ -131,7 +120,7 @@ std::string rates_remark(const FigureLines& lines, std::optional<double> line_ra
 
 }  // namespace
 
-Figures bandwidth_figures(std::optional<double> line_rate_gbps) {
+Figures bandwidth_figures(Number line_rate_gbps) {
   return {.page_title = "Bandwidth",
           .has = all_have<&Row::bandwidth>,
           .by_axes = true,

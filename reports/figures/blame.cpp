@@ -30,10 +30,8 @@ std::string blame_limit_text(FigureLine line) {
 }
 
 std::string stalls_text(const Group& group, const TextStyle& style) {
-  std::vector<const CaseSummary*> summaries;
-  for (const CaseSummary& summary : group.cases) summaries.push_back(&summary);
   std::string lines;
-  for (const BlameData::Stall& stall : longest_stalls(summaries, kMostStalls))
+  for (const BlameData::Stall& stall : longest_stalls(cases_of(group), kMostStalls))
     lines +=
         wrap(fmt::format("  {:>8.1f} µs ", static_cast<double>(stall.duration_ns) * 1e-3),
              fmt::format("at {} (monotonic {} s)", printable(stall.utc), monotonic_text(stall)),
@@ -42,10 +40,6 @@ std::string stalls_text(const Group& group, const TextStyle& style) {
 }
 
 }  // namespace
-
-bool has_blame(const CaseSummary& summary) {
-  return all_have<&Row::blame>(summary);
-}
 
 std::vector<BlameData::Stall> longest_stalls(const std::vector<const CaseSummary*>& cases,
                                              std::size_t most) {
@@ -66,7 +60,7 @@ std::string monotonic_text(const BlameData::Stall& stall) {
 Figures blame_figures() {
   return {.title = "late samples by cause",
           .page_title = "Late samples by cause, of all repetitions",
-          .has = has_blame,
+          .has = all_have<&Row::blame>,
           .columns = always(
               {text_column({.head = "from", .unit = "µs"}, blame_limit_text),
                blamed("late", [](const BlameData& data) { return data.late; }),

@@ -26,11 +26,6 @@ Figures per_device_figures();
 
 namespace {
 
-bool is_above_zero(const FigureColumn& column, const FigureLine& line) {
-  return std::ranges::any_of(line.summary->repetitions,
-                             [&](const Row* row) { return column.number(*row).value_or(0) > 0; });
-}
-
 /// Medians, half their range as notes of repeated cases.
 std::vector<Table::Cell> median_cells(const FigureColumn& column, const FigureLines& lines) {
   std::vector<std::optional<Spread>> spreads;
@@ -99,9 +94,8 @@ Table named_lines(const Figures& figures, const Group& group, const FigureLines&
 /// Beneath a table of medians what its signs mean; empty: it has none.
 /// @param dashes  of add_figures()
 std::string legend(const Group& group, const Table& table, const std::string& dashes) {
-  std::vector<std::size_t> repetitions;
-  for (const CaseSummary& summary : group.cases) repetitions.push_back(summary.repetitions.size());
-  const auto [least, most] = std::ranges::minmax(repetitions);
+  const auto [least, most] = std::ranges::minmax(
+      mapped(group.cases, [](const CaseSummary& one) { return one.repetitions.size(); }));
   std::string text;
   if (any_noted(table))
     text +=
@@ -125,8 +119,7 @@ FigureColumn text_column(Table::Column column, std::function<std::string(FigureL
 }
 
 FigureColumn median_column(std::string_view head, const Unit& unit, int max_decimals,
-                           std::function<std::optional<double>(const Row&)> number,
-                           std::string_view missing) {
+                           RowNumber number, std::string_view missing) {
   return {.column = {.head = std::string(head), .unit = std::string(unit.name)},
           .number = std::move(number),
           .unit = unit,
@@ -134,8 +127,7 @@ FigureColumn median_column(std::string_view head, const Unit& unit, int max_deci
           .missing = missing};
 }
 
-FigureColumn count_column(const char* head,
-                          std::function<std::optional<double>(const Row&)> number) {
+FigureColumn count_column(const char* head, RowNumber number) {
   return text_column({.head = head, .optional = true}, [number](FigureLine line) {
     return fixed(*median_of(*line.summary, number), 0);
   });
@@ -158,10 +150,9 @@ FigureColumn sum_column(const char* head,
 std::vector<FigureCsv> csv_of_keys(std::string_view prefix, std::string_view object,
                                    std::initializer_list<std::string_view> keys,
                                    std::string_view unit) {
-  std::vector<FigureCsv> list;
-  for (const std::string_view key : keys)
-    list.push_back({fmt::format("{}{}{}", prefix, key, unit), fmt::format("{}/{}", object, key)});
-  return list;
+  return mapped(keys, [&](std::string_view key) -> FigureCsv {
+    return {fmt::format("{}{}{}", prefix, key, unit), fmt::format("{}/{}", object, key)};
+  });
 }
 
 std::vector<FigureCsv> csv_of_metrics(std::string_view prefix, std::span<const MetricInfo> infos) {
@@ -188,15 +179,12 @@ std::span<const Figures> figures() {
 }
 
 FigureCases cases_of(const Group& group) {
-  FigureCases cases;
-  for (const CaseSummary& summary : group.cases) cases.push_back(&summary);
-  return cases;
+  return mapped(group.cases, [](const CaseSummary& summary) { return &summary; });
 }
 
 FigureLines lines_of(const Figures& figures, const CaseSummary& summary, const FigureCases& cases) {
   if (!figures.has(summary)) return {};
-  const std::size_t parts =
-      figures.parts == nullptr ? 1 : figures.parts(*summary.repetitions.front());
+  const std::size_t parts = figures.parts == nullptr ? 1 : figures.parts(summary.first());
   FigureLines lines;
   for (std::size_t part = 0; part < parts; ++part) lines.push_back({&summary, &cases, part});
   return lines;
@@ -224,7 +212,7 @@ std::string add_figures(Table& table, const Figures& figures, const FigureLines&
   std::vector<std::string> reasons;
   for (FigureColumn& each : figures.columns(lines, place)) {
     if (each.number && each.unless_zero &&
-        std::ranges::none_of(lines, [&](const auto& line) { return is_above_zero(each, line); }))
+        !any_row(lines, [&](const Row& row) { return each.number(row).value_or(0) > 0; }))
       continue;
     each.column.cells = each.number ? median_cells(each, lines) : text_cells(each, lines);
     if (std::ranges::count(each.column.cells, kUnknown, &Table::Cell::text) > 0)

@@ -37,7 +37,7 @@ struct FigureColumn {
   std::function<std::string(FigureLine)> text = {};  ///< kUnknown or empty: there is no such number
   bool unless_unknown = false;                       ///< no column where no line has such a text
   /// A number in place of `text`: shown as the median over the repetitions, with half their range.
-  std::function<std::optional<double>(const Row&)> number = {};
+  RowNumber number = {};
   Unit unit = {};            ///< of `number`
   int max_decimals = 0;      ///< 0: whole numbers
   bool unless_zero = false;  ///< no column where all are
@@ -46,11 +46,9 @@ struct FigureColumn {
 };
 FigureColumn text_column(Table::Column column, std::function<std::string(FigureLine)> text);
 FigureColumn median_column(std::string_view head, const Unit& unit, int max_decimals,
-                           std::function<std::optional<double>(const Row&)> number,
-                           std::string_view missing = {});
+                           RowNumber number, std::string_view missing = {});
 /// Whole numbers, without a range; optional at a terminal.
-FigureColumn count_column(const char* head,
-                          std::function<std::optional<double>(const Row&)> number);
+FigureColumn count_column(const char* head, RowNumber number);
 /// The sum of all repetitions; an empty cell where it is not counted.
 FigureColumn sum_column(const char* head,
                         std::function<std::optional<std::uint64_t>(const Row&)> number,
@@ -64,8 +62,7 @@ FigureColumn part_column(Table::Column column, int decimals, auto list, auto of,
     std::vector<double> values;
     for (const Row* row : line.summary->repetitions)
       if (const auto& parts = std::invoke(list, *row); line.part < parts.size())
-        if (const std::optional<double> value = std::invoke(of, parts[line.part]))
-          values.push_back(*value);
+        if (const Number value = std::invoke(of, parts[line.part])) values.push_back(*value);
     return known_text(known_median(values), decimals);
   });
   made.missing = missing;
@@ -113,13 +110,21 @@ std::function<std::vector<FigureColumn>(const FigureLines&, FigurePlace)> always
 /// in this order.
 std::span<const Figures> figures();
 /// @param line_rate_gbps  of the result; nothing: no share of it is shown
-Figures bandwidth_figures(std::optional<double> line_rate_gbps = {});
+Figures bandwidth_figures(Number line_rate_gbps = {});
 Figures latency_figures(std::string title);
 
 /// Of percentiles: FigureColumn::missing.
 inline constexpr std::string_view kTooFewSamples = "too few samples";
 /// What kUnknown stands for in a table.
 std::string dash_text(std::string_view reasons);
+
+/// Is it so of any repetition?
+bool any_row(const FigureLines& lines, const auto& test) {
+  return std::ranges::any_of(lines, [&](const FigureLine& line) {
+    return std::ranges::any_of(line.summary->repetitions,
+                               [&](const Row* row) { return test(*row); });
+  });
+}
 
 FigureCases cases_of(const Group& group);
 /// The lines of all cases that have such figures. Borrows the cases.
@@ -155,9 +160,9 @@ std::string background_matrix(const Group& group, const TextStyle& style);
 /// A rate of a sweep, all its measurements together.
 struct CurvePoint {
   std::uint64_t rate_per_s = 0;
-  double reached_per_s = 0;              ///< median
-  std::optional<double> p50_ns, p99_ns;  ///< medians of those that kept up; nothing: none did
-  bool saturated = false;                ///< half of them, or more
+  double reached_per_s = 0;  ///< median
+  Number p50_ns, p99_ns;     ///< medians of those that kept up; nothing: none did
+  bool saturated = false;    ///< half of them, or more
 };
 
 /// The rates at which percentiles were measured, ascending; of all repetitions.
@@ -165,11 +170,8 @@ std::vector<CurvePoint> curve_of(const CaseSummary& summary);
 
 // ---- The stalls that made samples late.
 
-/// Do all repetitions attribute their late samples?
-bool has_blame(const CaseSummary& summary);
-
 /// The longest of all repetitions, at most so many, the longest first.
-/// @param cases  each has_blame()
+/// @param cases  all repetitions of which attribute their late samples
 std::vector<BlameData::Stall> longest_stalls(const std::vector<const CaseSummary*>& cases,
                                              std::size_t most);
 

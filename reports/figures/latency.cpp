@@ -37,11 +37,7 @@ std::vector<FigureColumn> columns_of_latency(const FigureLines& lines, FigurePla
 }
 
 std::string torn_remark(const FigureLines& lines) {
-  const bool torn = std::ranges::any_of(lines, [](const FigureLine& line) {
-    return std::ranges::any_of(line.summary->repetitions,
-                               [](const Row* row) { return tail_may_be_missing(*row); });
-  });
-  return torn ? std::string(kTailMayBeMissing) : "";
+  return any_row(lines, tail_may_be_missing) ? std::string(kTailMayBeMissing) : "";
 }
 
 }  // namespace
@@ -49,12 +45,12 @@ std::string torn_remark(const FigureLines& lines) {
 std::vector<FigureColumn> latency_columns(const FigureLines& lines,
                                           std::span<const Metric> metrics) {
   const Unit unit = latency_unit(lines);
-  std::vector<FigureColumn> columns;
-  for (const Metric metric : metrics)
-    columns.push_back(median_column(info_of(metric).name, unit, max_decimals(unit),
-                                    info_of(metric).value, kTooFewSamples));
-  for (FigureColumn& each : columns) each.column.optional = true;
-  return columns;
+  return mapped(metrics, [&](Metric metric) {
+    FigureColumn column = median_column(info_of(metric).name, unit, max_decimals(unit),
+                                        info_of(metric).value, kTooFewSamples);
+    column.column.optional = true;
+    return column;
+  });
 }
 
 Figures latency_figures(std::string title) {

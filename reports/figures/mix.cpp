@@ -8,31 +8,25 @@
 #include "core/instrument/histogram_data.h"
 #include "core/result/row_json.h"
 #include "reports/figures/figures.h"
-#include "reports/text/text.h"
 
 namespace rdmameter {
 namespace {
 
 const std::vector<LoadPart>& mix_of(const Row& row) {
-  return row.load->mix;
+  static const std::vector<LoadPart> kNone;
+  return row.load ? row.load->mix : kNone;
 }
 
 FigureColumn time_column(const char* head, LatencyData LoadPart::*time, double percent) {
-  const auto us_of = [=](const LoadPart& part) -> std::optional<double> {
+  const auto us_of = [=](const LoadPart& part) -> Number {
     const auto ns = reported_percentile((part.*time).histogram, percent);
     return ns ? std::optional(static_cast<double>(*ns) / 1e3) : std::nullopt;
   };
   return part_column({head, "µs"}, 3, mix_of, us_of, kTooFewSamples);
 }
 
-bool has_mix(const CaseSummary& summary) {
-  return !summary.repetitions.empty() &&
-         std::ranges::all_of(summary.repetitions,
-                             [](const Row* row) { return row->load && !row->load->mix.empty(); });
-}
-
 std::string mix_part(FigureLine line) {
-  const LoadPart& part = line.summary->repetitions.front()->load->mix[line.part];
+  const LoadPart& part = mix_of(line.summary->first())[line.part];
   return fmt::format("{} {}", printable(part.operation), part.size_bytes);
 }
 
@@ -42,10 +36,9 @@ std::vector<FigureCsv> mix_csv() {
                   {"operation", "size_bytes", "weight", "due", "completed", "offered_per_s",
                    "reached_per_s", "reached_gbps"});
   for (const char* time : {"response", "service", "lateness"})
-    for (FigureCsv& column :
-         csv_of_keys(fmt::format("load_mix_{{}}_{}_", time), fmt::format("/load/mix/{{}}/{}", time),
-                     {"p50", "p99"}, "_ns"))
-      list.push_back(std::move(column));
+    std::ranges::move(csv_of_keys(fmt::format("load_mix_{{}}_{}_", time),
+                                  fmt::format("/load/mix/{{}}/{}", time), {"p50", "p99"}, "_ns"),
+                      std::back_inserter(list));
   return list;
 }
 
@@ -53,8 +46,8 @@ std::vector<FigureCsv> mix_csv() {
 
 Figures mix_figures() {
   return {.title = "parts of the mix",
-          .has = has_mix,
-          .parts = [](const Row& row) { return row.load ? row.load->mix.size() : 0; },
+          .has = all_have<mix_of>,
+          .parts = [](const Row& row) { return mix_of(row).size(); },
           .columns = always({text_column({.head = "part", .is_text = true}, mix_part),
                              part_column({"offered", "/s"}, 0, mix_of, &LoadPart::offered_per_s),
                              part_column({"reached", "/s"}, 0, mix_of, &LoadPart::reached_per_s),

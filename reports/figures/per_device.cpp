@@ -34,14 +34,8 @@ std::vector<double> percents_of_fastest(const Row& row) {
   return percents;
 }
 
-bool has_devices(const CaseSummary& summary) {
-  return !summary.repetitions.empty() &&
-         std::ranges::all_of(summary.repetitions,
-                             [](const Row* row) { return !row->per_device.empty(); });
-}
-
 const DeviceData& device_of(const FigureLine& line) {
-  return line.summary->repetitions.front()->per_device[line.part];
+  return line.summary->first().per_device[line.part];
 }
 
 /// Not of an open loop, whose rates are those that were asked for.
@@ -79,7 +73,7 @@ Figures per_device_figures() {
   FigureColumn slot = part_column({"of its slot", "%"}, 1, kDevices, slot_percent);
   bound.unless_unknown = slot.unless_unknown = true;
   return {.title = "devices, one by one",
-          .has = has_devices,
+          .has = all_have<kDevices>,
           .parts = [](const Row& row) { return row.per_device.size(); },
           .columns =
               always({device_column("device", &DeviceData::device),

@@ -32,11 +32,10 @@ std::string key_name(const std::string& key) {
 /// in the other tables.
 std::string spread_text(const CaseSummary& summary, const std::string& key,
                         double PerQpData::Spread::*member) {
-  const auto found = spread(summary, [&](const Row& row) -> std::optional<double> {
+  const auto found = spread(summary, [&](const Row& row) -> Number {
     return (*std::ranges::find(row.per_qp->spread, key, &PerQpData::Spread::of)).*member;
   });
-  const double divisor =
-      key == "messages_per_s" ? 1 : latency_divisor(*summary.repetitions.front());
+  const double divisor = key == "messages_per_s" ? 1 : latency_divisor(summary.first());
   return found ? fmt::format("{:.4g}", found->median * 1e-3 / divisor) : kUnknown;
 }
 
@@ -90,7 +89,7 @@ FigureColumn spread_column(const char* head, double PerQpData::Spread::*member) 
 }
 
 std::string count_of_qps(FigureLine line) {
-  return fmt::format("{}", line.summary->repetitions.front()->per_qp->qps);
+  return fmt::format("{}", line.summary->first().per_qp->qps);
 }
 
 std::string jain_text(FigureLine line) {

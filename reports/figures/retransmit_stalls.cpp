@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <map>
 #include <numeric>
 
 #include "core/instrument/histogram_data.h"
@@ -81,7 +82,7 @@ std::optional<std::uint64_t> setting(const CaseSummary& summary, const char* key
 }
 
 /// How far from the timer or a few times as much, as a share of that; nothing: too short for one.
-std::optional<double> misfit(double stall_ns, const std::optional<double>& timer_ns) {
+Number misfit(double stall_ns, const Number& timer_ns) {
   constexpr double kEarly = 0.05;   // the median is an estimate, and timers have a grain
   constexpr double kMostTimes = 4;  // any length is near a large multiple
   if (!timer_ns || stall_ns < (1 - kEarly) * *timer_ns) return std::nullopt;
@@ -120,8 +121,7 @@ class StallJudge {
   /// What a sample may be longer than its timer.
   static constexpr double kAlike = 0.15;
 
-  std::optional<double> possible(double stall_ns, const std::optional<double>& timer_ns,
-                                 std::uint64_t events) const {
+  Number possible(double stall_ns, const Number& timer_ns, std::uint64_t events) const {
     const auto off = misfit(stall_ns, timer_ns);
     if (events > 0) return off;
     return counted_.all || !off || *off > kAlike ? std::nullopt : off;
@@ -159,21 +159,17 @@ double middle_ns(const HistogramData& samples, std::uint32_t bucket) {
   return static_cast<double>(std::clamp(middle, samples.min_ns, samples.max_ns));
 }
 
-RetransmitStalls sum_up(std::vector<RetransmitStall>& stalls, RetransmitCause cause) {
-  std::ranges::stable_sort(stalls, {}, &RetransmitStall::ns);
-  RetransmitStalls all;
+RetransmitStalls sum_up(const std::vector<RetransmitStall>& stalls, RetransmitCause cause) {
+  std::map<double, std::uint64_t> samples_of_ns;
   for (const RetransmitStall& stall : stalls)
-    if (stall.cause == cause && stall.samples > 0) {
-      all.samples += stall.samples;
-      all.max_ns = stall.ns;
-    }
-  std::uint64_t seen = 0;
-  for (const RetransmitStall& stall : stalls) {
-    if (stall.cause != cause) continue;
-    seen += stall.samples;
-    if (2 * seen < all.samples || all.samples == 0) continue;
-    all.median_ns = stall.ns;
-    break;
+    if (stall.cause == cause && stall.samples > 0) samples_of_ns[stall.ns] += stall.samples;
+  RetransmitStalls all;
+  for (const auto& [ns, samples] : samples_of_ns) all.samples += samples;
+  std::uint64_t before = 0;
+  for (const auto& [ns, samples] : samples_of_ns) {
+    if (2 * before < all.samples) all.median_ns = ns;
+    all.max_ns = ns;
+    before += samples;
   }
   return all;
 }
@@ -182,78 +178,58 @@ RetransmitStalls sum_up(std::vector<RetransmitStall>& stalls, RetransmitCause ca
 /// (`requester_timeout`...), irdma (`tcpRetransSegs`...), hns, erdma, cxgb4 (`ip4RetransSegs`).
 /// TCP retransmits by timers of its own: these of iWARP tell of no --qp-timeout.
 constexpr LossCounterInfo kLossCounters[] = {
-    {"local_ack_timeout_err", LossEvent::timeout, "no acknowledgement within --qp-timeout"},
-    {"to_retransmits", LossEvent::timeout, "sent again after a timeout"},
-    {"retrans_timeout_events", LossEvent::timeout, "timeouts of the device's own transport"},
-    {"requester_timeout", LossEvent::timeout, "no acknowledgement within --qp-timeout"},
-    {"requester_oos_nak", LossEvent::sequence_nak, "NAKs: a packet before this one is missing"},
-    {"requester_implicit_nak", LossEvent::sequence_nak, "a response is missing"},
-    {"requester_rnr_nak", LossEvent::rnr_nak, "RNR NAKs: the peer had no receive"},
-    {"responder_rnr_nak", LossEvent::other, "RNR NAKs sent: no receive was here"},
-    {"responder_oos", LossEvent::other, "requests that came out of order"},
-    {"responder_dup_request", LossEvent::other,
-     "requests that came twice: an answer was lost or late"},
-    {"requester_retries_exceeded", LossEvent::other, "requests given up after all retries"},
-    {"requester_rnr_nak_retries_exceeded", LossEvent::other,
-     "requests given up after all RNR retries"},
-    {"received_ecns", LossEvent::other, "packets that a switch marked: congestion (ECN)"},
-    {"sent_cnps", LossEvent::other, "CNPs sent: the peer is told of congestion"},
-    {"received_cnps", LossEvent::other, "CNPs received: this end slowed down"},
-    {"tcpRetransSegs", LossEvent::other, "TCP segments sent again"},
-    {"ip4RetransSegs", LossEvent::other, "TCP segments sent again, over IPv4"},
-    {"ip6RetransSegs", LossEvent::other, "TCP segments sent again, over IPv6"},
-    {"ip4InDiscards", LossEvent::other, "packets of IPv4 that came and were dropped"},
-    {"ip6InDiscards", LossEvent::other, "packets of IPv6 that came and were dropped"},
-    {"RxECNMrkd", LossEvent::other, "packets that a switch marked: congestion (ECN)"},
-    {"cnpSent", LossEvent::other, "CNPs sent: the peer is told of congestion"},
-    {"cnpHandled", LossEvent::other, "CNPs received: this end slowed down"},
-    {"cnpIgnored", LossEvent::other, "CNPs received and ignored"},
-    {"rx_err_pkt", LossEvent::other, "packets with errors"},
-    {"rx_cnp_pkt", LossEvent::other, "CNPs received: this end slowed down"},
-    {"tx_cnp_pkt", LossEvent::other, "CNPs sent: the peer is told of congestion"},
-    {"tx_bps_limit_drop_cnt", LossEvent::other, "packets dropped by the instance's limit of bits"},
-    {"rx_bps_limit_drop_cnt", LossEvent::other, "packets dropped by the instance's limit of bits"},
-    {"tx_pps_limit_drop_cnt", LossEvent::other,
-     "packets dropped by the instance's limit of packets"},
-    {"rx_pps_limit_drop_cnt", LossEvent::other,
-     "packets dropped by the instance's limit of packets"},
-    {"tx_disable_drop_cnt", LossEvent::other, "packets dropped, as sending was disabled"},
-    {"rx_disable_drop_cnt", LossEvent::other, "packets dropped, as receiving was disabled"},
-    {"completer_retry_err", LossEvent::retry, "sent again after a timeout or a sequence NAK"},
-    {"packet_seq_err", LossEvent::sequence_nak, "NAKs: a packet before this one is missing"},
-    {"implied_nak_seq_err", LossEvent::sequence_nak, "a response is missing"},
-    {"rcvd_seq_err", LossEvent::sequence_nak, "NAKs: a packet before this one is missing"},
-    {"seq_err_naks_rcvd", LossEvent::sequence_nak, "NAKs: a packet before this one is missing"},
-    {"rnr_nak_retry_err", LossEvent::rnr_nak, "RNR NAKs: the peer had no receive"},
-    {"rcvd_rnr_err", LossEvent::rnr_nak, "RNR NAKs: the peer had no receive"},
-    {"rnr_naks_rcvd", LossEvent::rnr_nak, "RNR NAKs: the peer had no receive"},
-    {"send_rnr_err", LossEvent::other, "RNR NAKs sent: no receive was here"},
-    {"out_of_buffer", LossEvent::other, "messages that found no receive here"},
-    {"out_of_sequence", LossEvent::other, "packets that came out of order"},
-    {"out_of_seq_request", LossEvent::other, "requests that came out of order"},
-    {"oos_drop_count", LossEvent::other, "packets that came out of order"},
-    {"duplicate_request", LossEvent::other, "requests that came twice: an answer was lost or late"},
-    {"dup_req", LossEvent::other, "requests that came twice: an answer was lost or late"},
-    {"missing_resp", LossEvent::other, "a response is missing"},
-    {"retry_exceeded_err", LossEvent::other, "requests given up after all retries"},
-    {"max_retry_exceeded", LossEvent::other, "requests given up after all retries"},
-    {"np_ecn_marked_roce_packets", LossEvent::other,
-     "packets that a switch marked: congestion (ECN)"},
-    {"rx_ecn_marked_pkts", LossEvent::other, "packets that a switch marked: congestion (ECN)"},
-    {"np_cnp_sent", LossEvent::other, "CNPs sent: the peer is told of congestion"},
-    {"tx_cnp_pkts", LossEvent::other, "CNPs sent: the peer is told of congestion"},
-    {"rp_cnp_handled", LossEvent::other, "CNPs received: this end slowed down"},
-    {"rx_cnp_pkts", LossEvent::other, "CNPs received: this end slowed down"},
-    {"rp_cnp_ignored", LossEvent::other, "CNPs received and ignored"},
-    {"roce_adp_retrans", LossEvent::other, "adaptive retransmissions"},
-    {"roce_adp_retrans_to", LossEvent::other, "timeouts of adaptive retransmission"},
-    {"roce_slow_restart", LossEvent::other, "slow restarts after loss"},
-    {"retrans_pkts", LossEvent::other, "packets sent again"},
-    {"port_xmit_wait", LossEvent::other, "ticks with data to send and no credit"},
-    {"port_xmit_discards", LossEvent::other, "packets dropped before they were sent"},
-    {"port_rcv_errors", LossEvent::other, "packets with errors"},
-    {"symbol_error", LossEvent::other, "symbol errors of the link"},
-    {"link_downed", LossEvent::other, "the link went down"},
+    {"no acknowledgement within --qp-timeout",
+     {"local_ack_timeout_err", "requester_timeout"},
+     LossEvent::timeout},
+    {"sent again after a timeout", {"to_retransmits"}, LossEvent::timeout},
+    {"timeouts of the device's own transport", {"retrans_timeout_events"}, LossEvent::timeout},
+    {"NAKs: a packet before this one is missing",
+     {"requester_oos_nak", "packet_seq_err", "rcvd_seq_err", "seq_err_naks_rcvd"},
+     LossEvent::sequence_nak},
+    {"a response is missing",
+     {"requester_implicit_nak", "implied_nak_seq_err"},
+     LossEvent::sequence_nak},
+    {"RNR NAKs: the peer had no receive",
+     {"requester_rnr_nak", "rnr_nak_retry_err", "rcvd_rnr_err", "rnr_naks_rcvd"},
+     LossEvent::rnr_nak},
+    {"sent again after a timeout or a sequence NAK", {"completer_retry_err"}, LossEvent::retry},
+    {"RNR NAKs sent: no receive was here", {"responder_rnr_nak", "send_rnr_err"}},
+    {"requests that came out of order", {"responder_oos", "out_of_seq_request"}},
+    {"requests that came twice: an answer was lost or late",
+     {"responder_dup_request", "duplicate_request", "dup_req"}},
+    {"requests given up after all retries",
+     {"requester_retries_exceeded", "retry_exceeded_err", "max_retry_exceeded"}},
+    {"requests given up after all RNR retries", {"requester_rnr_nak_retries_exceeded"}},
+    {"packets that a switch marked: congestion (ECN)",
+     {"received_ecns", "RxECNMrkd", "np_ecn_marked_roce_packets", "rx_ecn_marked_pkts"}},
+    {"CNPs sent: the peer is told of congestion",
+     {"sent_cnps", "cnpSent", "tx_cnp_pkt", "np_cnp_sent", "tx_cnp_pkts"}},
+    {"CNPs received: this end slowed down",
+     {"received_cnps", "cnpHandled", "rx_cnp_pkt", "rp_cnp_handled", "rx_cnp_pkts"}},
+    {"TCP segments sent again", {"tcpRetransSegs"}},
+    {"TCP segments sent again, over IPv4", {"ip4RetransSegs"}},
+    {"TCP segments sent again, over IPv6", {"ip6RetransSegs"}},
+    {"packets of IPv4 that came and were dropped", {"ip4InDiscards"}},
+    {"packets of IPv6 that came and were dropped", {"ip6InDiscards"}},
+    {"CNPs received and ignored", {"cnpIgnored", "rp_cnp_ignored"}},
+    {"packets with errors", {"rx_err_pkt", "port_rcv_errors"}},
+    {"packets dropped by the instance's limit of bits",
+     {"tx_bps_limit_drop_cnt", "rx_bps_limit_drop_cnt"}},
+    {"packets dropped by the instance's limit of packets",
+     {"tx_pps_limit_drop_cnt", "rx_pps_limit_drop_cnt"}},
+    {"packets dropped, as sending was disabled", {"tx_disable_drop_cnt"}},
+    {"packets dropped, as receiving was disabled", {"rx_disable_drop_cnt"}},
+    {"messages that found no receive here", {"out_of_buffer"}},
+    {"packets that came out of order", {"out_of_sequence", "oos_drop_count"}},
+    {"a response is missing", {"missing_resp"}},
+    {"adaptive retransmissions", {"roce_adp_retrans"}},
+    {"timeouts of adaptive retransmission", {"roce_adp_retrans_to"}},
+    {"slow restarts after loss", {"roce_slow_restart"}},
+    {"packets sent again", {"retrans_pkts"}},
+    {"ticks with data to send and no credit", {"port_xmit_wait"}},
+    {"packets dropped before they were sent", {"port_xmit_discards"}},
+    {"symbol errors of the link", {"symbol_error"}},
+    {"the link went down", {"link_downed"}},
 };
 
 /// As sysfs names the drivers of which the table has counters: a PCI device's, so irdma is ice,
@@ -263,10 +239,10 @@ constexpr std::string_view kDrivers[] = {"mlx5_core", "mlx4_core", "bnxt_en", "e
                                          "i40e",      "hns3",      "erdma",   "cxgb4"};
 
 std::string expected_text(const RetransmitReport& report, RetransmitCause cause) {
-  const std::optional<double>& timer =
-      cause == RetransmitCause::timeout ? report.timeout_ns : report.rnr_ns;
-  const bool has_timer = cause == RetransmitCause::timeout || cause == RetransmitCause::rnr;
-  return has_timer && timer ? metric_text(Metric::max, *timer) : kUnknown;
+  const Number timer = cause == RetransmitCause::timeout ? report.timeout_ns
+                       : cause == RetransmitCause::rnr   ? report.rnr_ns
+                                                         : std::nullopt;
+  return timer ? metric_text(Metric::max, *timer) : kUnknown;
 }
 
 Table table_of(const RetransmitReport& report) {
@@ -350,7 +326,7 @@ double rnr_timer_ns(std::uint64_t code) {
 
 bool sends_requests(const CaseSummary& summary, std::string_view end) {
   if (end == "initiator") return true;
-  const std::string test = test_of(*summary.repetitions.front());
+  const std::string test = test_of(summary.first());
   const bool one_sided = test.starts_with("read_") || test.starts_with("fetch_add_") ||
                          test.starts_with("cmp_swap_") || test == "write_load";
   return !one_sided && !test.ends_with("_cqe_lat");
@@ -381,14 +357,14 @@ std::optional<RetransmitReport> stalls_of(const CaseSummary& summary,
     if (value <= kStalledTimes * report.typical_ns) continue;
     judge.judge(stalls.emplace_back(RetransmitStall{value - report.typical_ns, n}));
   }
-  const Row& row = *summary.repetitions.front();
+  const Row& row = summary.first();
   if (counted.all && !row.bandwidth && !row.load) keep_to(counted, stalls);
   for (std::size_t cause = 0; cause < kStallCauses; ++cause)
     report.causes[cause] = sum_up(stalls, static_cast<RetransmitCause>(cause));
   return report;
 }
 
-std::vector<UncountedEnd> ends_without_loss_counters(const nlohmann::ordered_json& context) {
+std::vector<UncountedEnd> ends_without_loss_counters(const Json& context) {
   std::vector<UncountedEnd> ends;
   for (const char* const end : {"initiator", "responder"}) {
     const auto& device = fact_at(context, fmt::format("/rdmameter/{}/device", end));
@@ -402,19 +378,19 @@ std::vector<UncountedEnd> ends_without_loss_counters(const nlohmann::ordered_jso
 }
 
 const LossCounterInfo* find_loss_counter(std::string_view name) {
-  const auto* found = std::ranges::find(kLossCounters, name, &LossCounterInfo::name);
+  const auto* found = std::ranges::find_if(kLossCounters, [&](const LossCounterInfo& one) {
+    return !name.empty() && std::ranges::count(one.names, name) > 0;
+  });
   return found == std::end(kLossCounters) ? nullptr : found;
 }
 
-std::string loss_report(std::span<const Row> rows, const nlohmann::ordered_json& context,
-                        const TextStyle& style) {
+std::string loss_report(std::span<const Row> rows, const Json& context, const TextStyle& style) {
   std::string text;
   const std::vector<UncountedEnd> uncounted = ends_without_loss_counters(context);
   for (const Group& group : group_rows(rows))
     for (const CaseSummary& summary : group.cases)
       if (const std::string stalls = stall_text(summary, uncounted, style); !stalls.empty())
-        text += "\n" + bold(printable(summary.repetitions.front()->name) + ": stalls", style) +
-                "\n" + stalls;
+        text += "\n" + bold(printable(summary.first().name) + ": stalls", style) + "\n" + stalls;
   return text;
 }
 

@@ -6,7 +6,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <span>
 #include <string>
@@ -51,10 +50,10 @@ struct RetransmitReport {
   /// Of the samples as they were taken (round trips): the median. Where that is as long as a timer
   /// whose events were counted, and so a stall itself: the smallest; where that is, too: 0.
   double typical_ns = 0;
-  bool mostly_stalled = false;       ///< it is not the median
-  std::optional<double> timeout_ns;  ///< 4.096 us * 2^qp_timeout; nothing: none is set
-  std::optional<double> rnr_ns;      ///< that min_rnr_timer asks for
-  bool counted = false;              ///< at least one end's driver has counters
+  bool mostly_stalled = false;  ///< it is not the median
+  Number timeout_ns;            ///< 4.096 us * 2^qp_timeout; nothing: none is set
+  Number rnr_ns;                ///< that min_rnr_timer asks for
+  bool counted = false;         ///< at least one end's driver has counters
   std::array<RetransmitStalls, kStallCauses> causes;  ///< by RetransmitCause
   std::vector<LossCounter> counters;
 
@@ -97,10 +96,11 @@ enum class LossEvent : std::uint8_t {
 };
 inline constexpr std::size_t kLossEvents = 5;
 
+/// Counters that mean the same.
 struct LossCounterInfo {
-  std::string_view name;
-  LossEvent event;
-  std::string_view meaning;  ///< as the end that counted it sees it
+  std::string_view meaning;               ///< as the end that counted it sees it
+  std::array<std::string_view, 5> names;  ///< of drivers; empty: no further one
+  LossEvent event = LossEvent::other;
 };
 
 /// @return  nullptr: not a counter of loss, or not known
@@ -109,7 +109,7 @@ const LossCounterInfo* find_loss_counter(std::string_view name);
 /// The ends of a result whose drivers have none of these counters: that none has changed
 /// there tells nothing.
 /// @param context  of the result
-std::vector<UncountedEnd> ends_without_loss_counters(const nlohmann::ordered_json& context);
+std::vector<UncountedEnd> ends_without_loss_counters(const Json& context);
 
 // ---- The price of loss of one case: stalls by their cause, and what the drivers counted.
 
@@ -117,7 +117,6 @@ std::vector<UncountedEnd> ends_without_loss_counters(const nlohmann::ordered_jso
 /// stalls were and what they should be, and the counters.
 /// @param context  of the result
 /// @return  "" where there are no latency samples
-std::string loss_report(std::span<const Row> rows, const nlohmann::ordered_json& context,
-                        const TextStyle& style);
+std::string loss_report(std::span<const Row> rows, const Json& context, const TextStyle& style);
 
 }  // namespace rdmameter

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Of sweeps where latency over load bends, and the rates that say so.
-#include <fmt/core.h>
 #include <fmt/format.h>
 
 #include <map>
@@ -15,13 +14,11 @@ namespace rdmameter {
 namespace {
 
 std::vector<FigureColumn> columns_of_sweep() {
-  std::vector<FigureColumn> columns;
-  for (const MetricInfo& metric : sweep_metrics()) {
+  return mapped(sweep_metrics(), [](const MetricInfo& metric) {
     const bool time = is_time(metric.metric);
-    columns.push_back(median_column(metric.name, time ? Unit{"µs", 1e3} : Unit{metric.unit, 1},
-                                    time ? 3 : 1, metric.value, "not found by the sweep"));
-  }
-  return columns;
+    return median_column(metric.name, time ? Unit{"µs", 1e3} : Unit{metric.unit, 1}, time ? 3 : 1,
+                         metric.value, "not found by the sweep");
+  });
 }
 
 std::string sweep_remarks(const FigureLines& lines) {
@@ -57,30 +54,30 @@ std::string sweep_remarks(const FigureLines& lines) {
   return remarks;
 }
 
-std::string remark(const CurvePoint& point, const std::optional<double>& slo_ns) {
+std::string remark(const CurvePoint& point, const Number& slo_ns) {
   if (point.saturated) return "saturated";
   return slo_ns && point.p99_ns && *point.p99_ns > *slo_ns ? "beyond the SLO" : "";
 }
 
 /// A line for each rate; those beyond the SLO and beyond saturation are said to be.
-std::string sweep_curve(const CaseSummary& summary, const TextStyle& style) {
+Table sweep_curve(const CaseSummary& summary) {
   Table table{.columns = {{"rate", "1/s"}, {"reached", "1/s"}, {"p50", "µs"}, {"p99", "µs"}, {}}};
   table.columns.back().is_text = true;
   for (const CurvePoint& point : curve_of(summary))
     table.add_line({std::to_string(point.rate_per_s), fixed(point.reached_per_s, 0),
                     known_text(point.p50_ns, 2, 1e3), known_text(point.p99_ns, 2, 1e3),
-                    remark(point, summary.repetitions.front()->sweep->slo_ns)});
-  return table.lines() == 0 ? "" : render(table, style);
+                    remark(point, summary.first().sweep->slo_ns)});
+  return table;
 }
 
 /// Of each case, beneath its axes.
 std::string sweep_curves(const Group& group, const TextStyle& style) {
   std::string text;
   for (const CaseSummary& summary : group.cases) {
+    Table curve = sweep_curve(summary);
     const std::string axes = case_text(summary.case_object, group.varying);
-    const std::string title = axes.empty() ? "latency over load" : "latency over load, " + axes;
-    if (const std::string curve = sweep_curve(summary, style); !curve.empty())
-      text += "\n" + bold("  " + title, style) + "\n" + curve;
+    curve.title = axes.empty() ? "latency over load" : "latency over load, " + axes;
+    text += titled(curve, style);
   }
   return text;
 }
@@ -126,9 +123,7 @@ std::vector<CurvePoint> curve_of(const CaseSummary& summary) {
   for (const Row* row : summary.repetitions)
     for (const SweepPoint& point : row->sweep->points)
       if (point.p50_ns) by_rate[point.rate_per_s].add(point);
-  std::vector<CurvePoint> curve;
-  for (const auto& [rate_per_s, measured] : by_rate) curve.push_back(measured.point(rate_per_s));
-  return curve;
+  return mapped(by_rate, [](const auto& rate) { return rate.second.point(rate.first); });
 }
 
 }  // namespace rdmameter

@@ -27,8 +27,6 @@
 namespace rdmameter {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 constexpr std::size_t kMaxHistoryBytes = 512U << 20;  ///< a line is some KB
 
 Json to_json(const HistoryEntry& entry) {
@@ -160,7 +158,7 @@ HistoryEntry history_entry(const ResultFile& file, const std::string& commit) {
         "{}: context: date is missing or not a date, and a history is in the order of dates.",
         file.path));
   for (const CaseNumbers& numbers : case_numbers(file.rows)) {
-    if (numbers.summary.repetitions.front()->interrupted) continue;  // and so are all of them
+    if (numbers.summary.first().interrupted) continue;  // and so are all of them
     HistoryCase history_case{numbers.name, numbers.summary.repetitions.size(), {}};
     for (const CaseNumber& value : numbers.values)
       history_case.numbers[std::string(value.metric->key)] = {value.median, value.half_range()};

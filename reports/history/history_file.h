@@ -5,11 +5,11 @@
 
 #include <cstddef>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "core/result/result_file.h"
+#include "reports/summary/facts.h"
 
 namespace rdmameter {
 
@@ -27,9 +27,9 @@ struct HistoryCase {
 };
 
 struct HistoryEntry {
-  std::string time;                    ///< the result's date, ISO 8601
-  std::string commit;                  ///< what was measured; may be empty
-  nlohmann::ordered_json environment;  ///< {"initiator", "responder"}: as the result's context
+  std::string time;    ///< the result's date, ISO 8601
+  std::string commit;  ///< what was measured; may be empty
+  Json environment;    ///< {"initiator", "responder"}: as the result's context
   std::vector<HistoryCase> cases;
 };
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reports/history/series.h"
 
-#include <fmt/core.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -104,8 +103,7 @@ std::string percent_text(double before, double after) {
 /// A column a number. The least span is 4 % of the middle, so that noise does not look like peaks.
 std::string spark_line(const HistorySeries& series, std::size_t columns) {
   const std::size_t count = std::min(columns, series.points.size());
-  const std::span points(series.points.end() - static_cast<std::ptrdiff_t>(count),
-                         series.points.end());
+  const std::span points = std::span(series.points).last(count);
   double low = INFINITY, high = 0;
   for (const HistorySeries::Point& point : points) {
     low = std::min(low, point.number.median);
@@ -152,7 +150,7 @@ std::string environment_text(const HistorySeries& series, const SeriesChange& ch
                              const TextStyle& style) {
   std::string text;
   const auto context = [](const HistoryEntry& entry) {
-    return nlohmann::ordered_json{{"rdmameter", entry.environment}};
+    return Json{{"rdmameter", entry.environment}};
   };
   for (const std::string& line : environment_changes(context(*series.points[change.at - 1].entry),
                                                      context(*series.points[change.at].entry)))
@@ -171,28 +169,21 @@ std::string title_of(const HistorySeries& series, const std::vector<HistorySerie
          (machines > 1 ? wrap("  on ", printable(series.machine), style.width) : "");
 }
 
-struct StateCounts {
-  std::size_t all = 0, acknowledged = 0, resolved = 0;
+constexpr std::string_view kStates[] = {"", "acknowledged", "resolved"};  ///< by ChangeState
 
-  void add(ChangeState state) {
-    ++all;
-    acknowledged += state == ChangeState::acknowledged ? 1 : 0;
-    resolved += state == ChangeState::resolved ? 1 : 0;
-  }
-
-  /// "3 changes (1 acknowledged)"
-  std::string text() const {
-    std::string states;
-    if (acknowledged > 0) states = fmt::format("{} acknowledged", acknowledged);
-    if (resolved > 0) add_item(states, fmt::format("{} resolved", resolved));
-    return count_text(all, "change") + (states.empty() ? "" : fmt::format(" ({})", states));
-  }
-};
+/// "3 changes (1 acknowledged)"
+std::string states_text(const std::vector<ChangeState>& changes) {
+  std::string states;
+  for (const ChangeState state : {ChangeState::acknowledged, ChangeState::resolved})
+    if (const auto count = std::ranges::count(changes, state); count > 0)
+      add_item(states, fmt::format("{} {}", count, kStates[static_cast<std::size_t>(state)]));
+  return count_text(changes.size(), "change") + (states.empty() ? "" : " (" + states + ")");
+}
 
 /// "acknowledged (larger buffers): "; nothing of one that is new.
 std::string state_text(const SeriesChange& change) {
   if (change.state == ChangeState::fresh) return "";
-  return fmt::format("{}{}: ", change.state == ChangeState::resolved ? "resolved" : "acknowledged",
+  return fmt::format("{}{}: ", kStates[static_cast<std::size_t>(change.state)],
                      change.note.empty() ? "" : fmt::format(" ({})", printable(change.note)));
 }
 
@@ -283,7 +274,7 @@ std::string show_history(const std::vector<HistorySeries>& all, const TextStyle&
 std::string check_history(const std::vector<HistorySeries>& all, const TextStyle& style,
                           const CheckOptions& options) {
   std::string text;
-  StateCounts counts;
+  std::vector<ChangeState> states;
   std::size_t with = 0, too_short = 0;
   for (const HistorySeries& series : all) {
     too_short += series.points.size() < MeanShiftOptions{}.min_series ? 1 : 0;
@@ -296,13 +287,13 @@ std::string check_history(const std::vector<HistorySeries>& all, const TextStyle
     text += title_of(series, all, style);
     const Shown shown = shown_as(series);
     for (const SeriesChange& change : changes) {
-      counts.add(change.state);
+      states.push_back(change.state);
       text +=
           wrap("  ", state_text(change) + series_change_text(series, change, shown), style.width) +
           environment_text(series, change, style);
     }
   }
-  std::string last = fmt::format("{} in {} of {} series", counts.text(), with, all.size());
+  std::string last = fmt::format("{} in {} of {} series", states_text(states), with, all.size());
   if (too_short > 0)
     last += fmt::format("; {} with fewer than {} results, too few to tell", too_short,
                         MeanShiftOptions{}.min_series);

@@ -23,9 +23,11 @@
 namespace rdmameter {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 constexpr int kPointsPerDecade = 20;
+
+Json number(const Number& value, double divisor = 1) {
+  return value ? short_number(*value / divisor) : Json();
+}
 
 Json curve_of(const HistogramData& data, double divisor) {
   Json curve = Json::array({short_number(static_cast<double>(data.min_ns) / divisor)});
@@ -108,14 +110,14 @@ Json file_data(const CaseNumbers& numbers) {
     values[std::string(value.metric->key)] = {short_number(value.min), short_number(value.median),
                                               short_number(value.max)};
   Json data = {{"repetitions", numbers.summary.repetitions.size()}, {"values", std::move(values)}};
-  if (Json rates = rates_over_time(numbers); !rates.empty()) data["over_time"] = std::move(rates);
-  if (Json latencies = latencies_over_time(numbers); !latencies.empty())
-    data["latency_over_time"] = std::move(latencies);
-  if (Json late = late_by_cause(numbers); !late.empty()) data["blame"] = std::move(late);
+  for (const auto& [key, make] :
+       {std::pair{"over_time", &rates_over_time},
+        std::pair{"latency_over_time", &latencies_over_time}, std::pair{"blame", &late_by_cause}})
+    if (Json made = make(numbers); !made.empty()) data[key] = std::move(made);
   const HistogramData latency = merged_latency(numbers.summary);
   if (latency.count == 0) return data;
   data["latency"] =
-      packed_curves(latency_curves(latency, latency_divisor(*numbers.summary.repetitions.front())));
+      packed_curves(latency_curves(latency, latency_divisor(numbers.summary.first())));
   data["latency"]["kind"] = latency_kind(numbers);
   return data;
 }
@@ -136,11 +138,10 @@ Json case_data(const PageCase& one, const std::vector<std::string>& axes) {
 /// reader keeps without a look at it, so all of it is doubted here.
 Json rates_of(const Row& row) {
   constexpr std::size_t kMaxPoints = 200;
-  const Json series = row.extra.is_object() ? row.extra.value("series", Json()) : Json();
+  const Json& series = fact_at(row.extra, "series");
   const auto counts = [&series](const char* key) {
     std::vector<double> list;
-    if (!series.is_object() || !series.contains(key)) return list;
-    for (const Json& one : series.at(key))
+    for (const Json& one : fact_at(series, key))
       if (one.is_number_unsigned()) list.push_back(one.get<double>());
     return list;
   };
@@ -159,10 +160,6 @@ Json rates_of(const Row& row) {
     sum = 0;
   }
   return rates;
-}
-
-Json number(const std::optional<double>& value) {
-  return value ? short_number(*value) : Json();
 }
 
 Json sweep_load(const CaseSummary& summary, Json load) {
@@ -193,9 +190,7 @@ Json rate_point(const CaseSummary& summary) {
 
 /// What the cases of a curve have in common: test, transport and every axis but the rate.
 std::string curve_name(const PageCase& one, const std::vector<std::string>& axes) {
-  std::vector<std::string> others;
-  std::ranges::copy_if(axes, std::back_inserter(others),
-                       [](const std::string& key) { return key != "rate"; });
+  const auto others = filtered(axes, [](const std::string& key) { return key != "rate"; });
   const std::string text = case_text(one.first().summary.case_object, others);
   return one.test + " " + one.transport + (text.empty() ? "" : ", " + text);
 }
@@ -216,8 +211,8 @@ std::vector<std::string> varying_axes(const PageCases& page) {
       if (!first.contains(key)) first[key] = value;
       if (first[key] != value) add_once(varying, key);
     }
-  std::stable_partition(varying.begin(), varying.end(),
-                        [](const std::string& key) { return key == "size_bytes"; });
+  std::ranges::stable_partition(varying,
+                                [](const std::string& key) { return key == "size_bytes"; });
   return varying;
 }
 
@@ -232,16 +227,14 @@ Json latencies_over_time(const CaseNumbers& numbers) {
   Json all = Json::array();
   for (const Row* row : numbers.summary.repetitions) {
     if (!row->over_time || row->over_time->count.size() < 2) continue;
-    const auto number = [divisor = latency_divisor(*row)](const std::optional<double>& value) {
-      return value ? short_number(*value / divisor) : Json();
-    };
+    const double divisor = latency_divisor(*row);
     const OverTimeData& data = *row->over_time;
     Json points = Json::array();
     for (std::size_t i = 0; i < data.count.size(); ++i)
       points.push_back({short_number(static_cast<double>(i + 1) *
                                      static_cast<double>(data.interval_ns) / kNsPerSecond),
-                        number(data.p50_ns[i]), number(data.p99_ns[i]), number(data.max_ns[i]),
-                        data.lost.empty() ? 0 : data.lost[i]});
+                        number(data.p50_ns[i], divisor), number(data.p99_ns[i], divisor),
+                        number(data.max_ns[i], divisor), data.lost.empty() ? 0 : data.lost[i]});
     all.push_back(std::move(points));
   }
   return all;

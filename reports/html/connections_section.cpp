@@ -9,6 +9,7 @@
 #include "reports/html/html_table.h"
 #include "reports/html/sections.h"
 #include "reports/stats/sample.h"
+#include "reports/summary/facts.h"
 #include "reports/topology/connections.h"
 
 namespace rdmameter {
@@ -99,20 +100,14 @@ std::string picture(const Curves& curves) {
       svg);
 }
 
-/// Of each opcode and size the curves.
-std::vector<Curves> by_opcode(const std::vector<ConnectionCurve>& curves) {
-  std::vector<Curves> together;
-  for (const ConnectionCurve& curve : curves) {
-    const auto found = std::ranges::find_if(together, [&](const Curves& others) {
-      return others.front()->opcode == curve.opcode &&
-             others.front()->size_bytes == curve.size_bytes;
-    });
-    if (found == together.end())
-      together.push_back({&curve});
-    else
-      found->push_back(&curve);
-  }
-  return together;
+/// A picture of the curves of each opcode and size.
+std::string pictures_of(const std::vector<ConnectionCurve>& curves) {
+  std::vector<std::pair<std::pair<std::string, std::uint64_t>, Curves>> together;
+  for (const ConnectionCurve& curve : curves)
+    entry_of(together, {curve.opcode, curve.size_bytes}).push_back(&curve);
+  std::string html;
+  for (const auto& [of, some] : together) html += picture(some);
+  return html;
 }
 
 }  // namespace
@@ -126,8 +121,7 @@ Section connections_section(const PageCases& page) {
     for (const ConnectionCurve& curve : curves) html += note_html(knee_sentence(curve));
     for (const std::string& limit : connection_limits(page.files[i].context))
       html += note_html(limit);
-    for (const Curves& together : by_opcode(curves)) html += picture(together);
-    html += html_table(connection_table(curves), "Over active connections");
+    html += pictures_of(curves) + html_table(connection_table(curves), "Over active connections");
   }
   return {"connections", "Active connections", html};
 }

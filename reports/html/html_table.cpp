@@ -61,8 +61,7 @@ std::string note_html(const std::string& text, std::string_view css_class) {
   return text.empty() ? "" : fmt::format("<p class={}>{}</p>\n", css_class, markup_text(text));
 }
 
-std::string script_json(const nlohmann::ordered_json& json) {
-  using Json = nlohmann::ordered_json;
+std::string script_json(const Json& json) {
   std::string text;
   for (const char c : json.dump(-1, ' ', true, Json::error_handler_t::replace))
     if (c == '<' || c == '>' || c == '&')  // of JSON only strings hold them, which know \u

@@ -2,10 +2,10 @@
 // A table of a page. tables.js makes its heads sort the lines.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 
+#include "reports/summary/facts.h"
 #include "reports/text/table.h"
 
 namespace rdmameter {
@@ -20,7 +20,7 @@ std::string note_html(const std::string& text, std::string_view css_class = "not
 
 /// JSON for a <script> element: pure ASCII, without any of < > &, so that nothing in it ends the
 /// element or begins a comment.
-std::string script_json(const nlohmann::ordered_json& json);
+std::string script_json(const Json& json);
 
 /// A text for a URL's fragment: percent-encoded but for what stands there as it is (RFC
 /// 3986: "/", ":"...).

@@ -74,7 +74,7 @@ std::string stall_numbers(const PageCases& page, PageCaseSpan cases) {
   Table table{.columns = text_columns({"case", "began (UTC)", "result"})};
   table.columns.insert(table.columns.end(), {{"took", "µs"}, {"began", "s", "CLOCK_MONOTONIC"}});
   each_case(page, cases, [&](const PageCase& one, std::size_t i, const CaseSummary& summary) {
-    if (!has_blame(summary)) return;
+    if (!all_have<&Row::blame>(summary)) return;
     for (const auto& stall : longest_stalls({&summary}, kMostOfCase))
       table.add_line({Table::Cell::markup(case_link(one)), stall.utc, page.labels[i],
                       fmt::format("{:.1f}", static_cast<double>(stall.duration_ns) * 1e-3),

@@ -46,8 +46,7 @@ std::string breakable(const std::string& name) {
 }  // namespace
 
 const CaseNumbers& PageCase::first() const {
-  return **std::find_if(of_file.begin(), of_file.end(),
-                        [](const auto& one) { return one.has_value(); });
+  return **std::ranges::find_if(of_file, [](const auto& one) { return one.has_value(); });
 }
 
 PageCases page_cases(std::span<const ResultFile> files, std::size_t max) {
@@ -58,7 +57,7 @@ PageCases page_cases(std::span<const ResultFile> files, std::size_t max) {
     for (CaseNumbers& numbers : case_numbers(files[i].rows)) {
       const auto [where, is_new] = at.try_emplace(numbers.name, page.cases.size());
       if (is_new) {
-        const Row& row = *numbers.summary.repetitions.front();
+        const Row& row = numbers.summary.first();
         page.cases.push_back(
             {printable(numbers.name), printable(test_of(row)), printable(transport_of(row)), {}});
         page.cases.back().of_file.resize(files.size());
@@ -67,16 +66,14 @@ PageCases page_cases(std::span<const ResultFile> files, std::size_t max) {
       }
       page.cases[where->second].of_file[i] = std::move(numbers);
     }
-  std::stable_sort(page.cases.begin(), page.cases.end(), [&](const auto& a, const auto& b) {
-    return group_order.at({a.test, a.transport}) < group_order.at({b.test, b.transport});
+  std::ranges::stable_sort(page.cases, {}, [&](const PageCase& one) {
+    return group_order.at({one.test, one.transport});
   });
   if (page.cases.size() > max) {
     page.left_out = page.cases.size() - max;
     page.cases.resize(max);
   }
-  std::vector<std::string> names;
-  for (const PageCase& one : page.cases) names.push_back(one.name);
-  page.common = common_parts(names);
+  page.common = common_parts(mapped(page.cases, &PageCase::name));
   for (PageCase& one : page.cases) one.label = shorten_name(one.name, page.common);
   return page;
 }
@@ -88,9 +85,8 @@ std::string latency_kind(const CaseNumbers& numbers) {
 }
 
 std::string case_link(const PageCase& one) {
-  const bool drawn = std::any_of(one.of_file.begin(), one.of_file.end(), [](const auto& numbers) {
-    return numbers && !latency_kind(*numbers).empty();
-  });
+  const bool drawn = std::ranges::any_of(
+      one.of_file, [](const auto& numbers) { return numbers && !latency_kind(*numbers).empty(); });
   if (!drawn) return breakable(one.label);
   return fmt::format("<a class=case href=\"#case={}\">{}</a>", fragment_text(one.name),
                      breakable(one.label));

@@ -19,8 +19,6 @@
 namespace rdmameter {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 std::vector<std::string> tests_of(const PageCases& page) {
   std::vector<std::string> tests;
   for (const PageCase& one : page.cases) add_once(tests, one.test);
@@ -67,8 +65,7 @@ std::string hardware_text(const PageCases& page) {
 std::string settings_text(const ResultFile& file) {
   const std::vector<Group> groups = group_rows(file.rows);
   if (groups.empty()) return "";
-  std::vector<const Group*> all;
-  for (const Group& group : groups) all.push_back(&group);
+  const auto all = mapped(groups, [](const Group& group) { return &group; });
   const Defaults defaults(file.context);
   const std::string text = common_of(join(all), &defaults).text();
   return text.empty() ? "defaults" : text + "; others are defaults";
@@ -153,11 +150,6 @@ bool always_differs(const std::string& name) {
   return name == "boot_id" || name.starts_with("clock ");
 }
 
-std::string with_spaces(std::string name) {
-  std::replace(name.begin(), name.end(), '_', ' ');
-  return name;
-}
-
 /// Facts that differ somewhere, or (the others) that do not.
 std::string facts_table(const std::vector<End>& ends, const std::vector<std::string>& names,
                         bool differing) {
@@ -167,7 +159,7 @@ std::string facts_table(const std::vector<End>& ends, const std::vector<std::str
     const auto differs = [&](const End& end) {
       return !always_differs(name) && fact(end, name) != fact(ends[end.against], name);
     };
-    if (std::any_of(ends.begin(), ends.end(), differs) != differing) continue;
+    if (std::ranges::any_of(ends, differs) != differing) continue;
     std::vector<Table::Cell> cells = {with_spaces(name)};
     for (const End& end : ends)
       cells.push_back(Table::Cell::marked(fact(end, name), differs(end) ? "differs" : ""));

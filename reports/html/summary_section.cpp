@@ -13,12 +13,9 @@
 #include "reports/summary/line_rate.h"
 #include "reports/text/text.h"
 #include "reports/topology/cases.h"
-#include "reports/topology/model_text.h"
 
 namespace rdmameter {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 std::size_t rows_with(const ResultFile& file, Row::Status status) {
   return static_cast<std::size_t>(std::ranges::count(file.rows, status, &Row::status));
@@ -37,19 +34,19 @@ struct Found {
   std::size_t file = 0;
 };
 
-/// The best median among all cases and files.
-Found best_of(const PageCases& page, std::string_view key) {
-  Found best;
+/// The first with the greatest value among all cases and files.
+/// @param number_of  of a case; null: it does not count
+/// @param value_of   the number
+Found greatest_of(const PageCases& page, const auto& number_of, const auto& value_of) {
+  Found greatest;
   for (const PageCase& one : page.cases)
     for (std::size_t i = 0; i < one.of_file.size(); ++i) {
-      const CaseNumber* value = one.of_file[i] ? one.of_file[i]->find(key) : nullptr;
-      if (value == nullptr) continue;
-      const bool better = best.number == nullptr ||
-                          (value->metric->higher_is_better ? value->median > best.number->median
-                                                           : value->median < best.number->median);
-      if (better) best = {value, &one, i};
+      const CaseNumber* number = one.of_file[i] ? number_of(*one.of_file[i]) : nullptr;
+      if (number == nullptr) continue;
+      if (greatest.number == nullptr || value_of(*number) > value_of(*greatest.number))
+        greatest = {number, &one, i};
     }
-  return best;
+  return greatest;
 }
 
 std::string where_text(const PageCases& page, const Found& found) {
@@ -60,7 +57,7 @@ std::string where_text(const PageCases& page, const Found& found) {
 /// "92.4 % of the line's 100 Gb/s"; empty: the case passes no line of a known rate.
 std::string share_of_line(const PageCases& page, const Found& found) {
   const auto of_the_link = line_rate_gbps(page.files[found.file].context);
-  const auto most = line_rate_gbps(of_the_link, *found.one->first().summary.repetitions.front());
+  const auto most = line_rate_gbps(of_the_link, found.one->first().summary.first());
   if (!most) return "";
   const double percent = 100 * found.number->median / *most;
   const std::string doubt = line_doubt(*of_the_link, percent);
@@ -75,7 +72,11 @@ std::string overhead_of(const PageCases& page, const Found& found) {
 }
 
 std::string best_tile(const PageCases& page, std::string_view key, std::string_view title) {
-  const Found best = best_of(page, key);
+  const Found best = greatest_of(
+      page, [&](const CaseNumbers& numbers) { return numbers.find(key); },
+      [](const CaseNumber& number) {
+        return number.metric->higher_is_better ? number.median : -number.median;
+      });
   if (best.number == nullptr) return "";
   const Metric metric = best.number->metric->metric;
   const std::string against = metric == Metric::gbps  ? share_of_line(page, best)
@@ -88,23 +89,16 @@ std::string best_tile(const PageCases& page, std::string_view key, std::string_v
 
 /// The case whose watched metric differs most among its repetitions.
 std::string spread_tile(const PageCases& page) {
-  Found widest;
-  double share = 0;
-  for (const PageCase& one : page.cases)
-    for (std::size_t i = 0; i < one.of_file.size(); ++i) {
-      const auto& numbers = one.of_file[i];
-      if (!numbers || numbers->summary.repetitions.size() < 2) continue;
-      const MetricInfo* watched = watched_metric(*numbers->summary.repetitions.front());
-      const CaseNumber* value = watched == nullptr ? nullptr : numbers->find(watched->key);
-      if (value == nullptr || !(value->median > 0)) continue;
-      const double own = value->half_range() / value->median;
-      if (widest.number == nullptr || own > share) {
-        widest = {value, &one, i};
-        share = own;
-      }
-    }
+  const auto share = [](const CaseNumber& number) { return number.half_range() / number.median; };
+  const auto watched_in = [](const CaseNumbers& numbers) -> const CaseNumber* {
+    if (numbers.summary.repetitions.size() < 2) return nullptr;
+    const MetricInfo* watched = watched_metric(numbers.summary.first());
+    const CaseNumber* number = watched == nullptr ? nullptr : numbers.find(watched->key);
+    return number != nullptr && number->median > 0 ? number : nullptr;
+  };
+  const Found widest = greatest_of(page, watched_in, share);
   if (widest.number == nullptr) return "";
-  return tile(fmt::format("±{:.1f} %", 100 * share),
+  return tile(fmt::format("±{:.1f} %", 100 * share(*widest.number)),
               fmt::format("widest spread of repetitions, of {}", widest.number->metric->name),
               where_text(page, widest));
 }

@@ -16,21 +16,16 @@
 namespace rdmameter {
 namespace {
 
-using Json = nlohmann::ordered_json;
-using Number = std::optional<double>;
-using Cases = std::span<const TopologyCase>;
-
 /// What is drawn over ranks: of a row, and of a prediction (empty: not predicted).
 struct Quantity {
   std::string key, name, unit;
   std::optional<std::uint64_t> size_bytes;
-  std::function<Number(const Row&)> of_row;
+  RowNumber of_row;
   std::function<Number(const Prediction&)> of_prediction;
 };
 
 /// A number of the rows with this size, and with this exchange where one is named.
-std::function<Number(const Row&)> of_rows(std::string exchange, std::uint64_t size_bytes,
-                                          std::function<Number(const Row&)> number) {
+RowNumber of_rows(std::string exchange, std::uint64_t size_bytes, RowNumber number) {
   return [exchange = std::move(exchange), size_bytes, number = std::move(number)](const Row& row) {
     const bool same = fact_at(row.case_object, "size_bytes") == Json(size_bytes) &&
                       (exchange.empty() || exchange_name(*row.topology) == exchange);
@@ -76,11 +71,7 @@ std::vector<Quantity> quantities_of(const TopologyModel& model) {
                   "QPs of a rank",
                   "QPs",
                   {},
-                  [](const Row& row) -> Number {
-                    const auto& each = row.topology->qps_per_rank;
-                    if (each.empty()) return std::nullopt;
-                    return static_cast<double>(*std::max_element(each.begin(), each.end()));
-                  },
+                  [](const Row& row) { return Number(most_qps(*row.topology)); },
                   [](const Prediction& at) { return Number(at.qps_per_rank); }});
   list.push_back({"connect",
                   "connect time",
@@ -98,16 +89,16 @@ std::vector<Quantity> quantities_of(const TopologyModel& model) {
 }
 
 /// [[ranks, least, median, greatest]...] of all repetitions of all cases of a shape.
-Json measured_points(Cases cases, const ModelShape& shape, const Quantity& quantity) {
+Json measured_points(TopologyCases cases, const ModelShape& shape, const Quantity& quantity) {
   std::map<std::uint64_t, std::vector<double>> by_ranks;
   for (const TopologyCase& one : cases)
-    if (shape_of(*one.summary.repetitions.front()) == shape)
+    if (shape_of(one.summary.first()) == shape)
       for (const Row* row : one.summary.repetitions)
         if (const Number value = quantity.of_row(*row); value && *value > 0)
           by_ranks[one.topology->ranks].push_back(*value);
   Json points = Json::array();
   for (auto& [ranks, values] : by_ranks) {
-    std::sort(values.begin(), values.end());
+    std::ranges::sort(values);
     points.push_back({ranks, short_number(values.front()), short_number(values[values.size() / 2]),
                       short_number(values.back())});
   }
@@ -129,13 +120,13 @@ std::vector<std::vector<Prediction>> predictions_of(const TopologyModel& model) 
   for (const ModelShape& shape : model.shapes) {
     list.emplace_back();
     for (std::uint64_t n = 2; n <= kMaxDrawnRanks; n *= 2)
-      if (n >= model.ranks.front())
+      if (n >= *model.ranks.begin())
         if (auto at = predict(model, shape, n)) list.back().push_back(std::move(*at));
   }
   return list;
 }
 
-Json model_data(const TopologyModel& model, Cases cases, const std::string& name) {
+Json model_data(const TopologyModel& model, TopologyCases cases, const std::string& name) {
   const auto predictions = predictions_of(model);
   Json quantities = Json::array();
   for (const Quantity& quantity : quantities_of(model)) {
@@ -171,8 +162,8 @@ Json topology_data(const PageCases& page) {
   return all;
 }
 
-std::string topology_title(const PageCases& page, std::size_t file,
-                           std::span<const TopologyModel> models, std::size_t index) {
+std::string topology_title(const PageCases& page, std::size_t file, TopologyModels models,
+                           std::size_t index) {
   const Json& setting = models[index].setting;
   std::string title = upper_case(value_text(fact_at(setting, "transport")));
   if (page.files.size() > 1) add_item(title, page.labels[file], " · ");

@@ -2,8 +2,6 @@
 // How topologies grow with their ranks, as the page's chart needs it.
 #pragma once
 
-#include <nlohmann/json.hpp>
-#include <span>
 #include <string>
 
 #include "reports/html/page_cases.h"
@@ -16,13 +14,13 @@ namespace rdmameter {
 ///               "predicted": [[ranks, value]]}]}]}]
 /// Times in ns. Predictions go from the least ranks measured to 16384, by powers of two; there is
 /// none of rates and of connect time. Empty: no row has a topology.
-nlohmann::ordered_json topology_data(const PageCases& page);
+Json topology_data(const PageCases& page);
 
 // ---- What tells one set of topologies of a page from another.
 
 /// "RC · base · recv srq": transport, the result where there are several, and what differs among
 /// the models of the result.
-std::string topology_title(const PageCases& page, std::size_t file,
-                           std::span<const TopologyModel> models, std::size_t index);
+std::string topology_title(const PageCases& page, std::size_t file, TopologyModels models,
+                           std::size_t index);
 
 }  // namespace rdmameter

@@ -9,7 +9,6 @@
 
 #include "reports/summary/metric.h"
 #include "reports/text/text.h"
-#include "reports/topology/model_text.h"
 
 namespace rdmameter {
 namespace {
@@ -76,8 +75,7 @@ std::string told_cells(const std::vector<Cell>& cells, const Shades& shades,
 /// In a common unit, which scale_html() tells.
 std::string numbered_cells(const std::vector<Cell>& cells, const Shades& shades, const Unit& unit,
                            const PairNumbers& numbers) {
-  std::vector<double> scaled;
-  for (const Cell& cell : cells) scaled.push_back(numbers.value(cell.ns, unit));
+  const auto scaled = mapped(cells, [&](const Cell& cell) { return numbers.value(cell.ns, unit); });
   const int decimals = std::min(decimals_for(scaled), 2);
   std::string svg;
   for (std::size_t i = 0; i < cells.size(); ++i)

@@ -3,6 +3,8 @@
 // of it but the growth curves is there without JavaScript.
 #include <fmt/core.h>
 
+#include <array>
+
 #include "reports/html/assets.h"
 #include "reports/html/html_table.h"
 #include "reports/html/page_cases.h"
@@ -19,11 +21,9 @@
 namespace rdmameter {
 namespace {
 
-using Cases = std::span<const TopologyCase>;
-
 constexpr std::size_t kMaxPictures = 24;
 
-std::string shapes_table(Cases cases) {
+std::string shapes_table(TopologyCases cases) {
   Table table = shapes_keys(cases);
   Table::Column size{"size", "B"}, traffic{.head = "traffic", .is_text = true};
   for (const TopologyCase& one : cases) {
@@ -44,7 +44,7 @@ std::string failures_html(const ResultFile& file, const TopologyCase& one) {
 }
 
 /// A figure of each case worth it: the graph, and the matrix beside it.
-std::string pictures(const ResultFile& file, Cases cases) {
+std::string pictures(const ResultFile& file, TopologyCases cases) {
   std::string html;
   std::size_t drawn = 0;
   for (const TopologyCase* one : pictured_cases(cases, false)) {
@@ -66,7 +66,7 @@ std::string pictures(const ResultFile& file, Cases cases) {
 }
 
 /// In place of matrices that are too large for a file.
-std::string pair_times_html(const ResultFile& file, Cases cases) {
+std::string pair_times_html(const ResultFile& file, TopologyCases cases) {
   std::string html;
   for (const bool streams : {false, true}) html += html_table(pair_times_table(cases, streams));
   for (const TopologyCase& one : cases) {
@@ -87,9 +87,8 @@ std::string model_table(const TopologyModel& model) {
 }
 
 std::string predictions_html(const TopologyModel& model) {
-  std::vector<std::uint64_t> ranks;
-  for (const std::uint64_t n : {64U, 1024U, 16384U})
-    if (n > model.ranks.back()) ranks.push_back(n);
+  const auto ranks = filtered(std::array<std::uint64_t, 3>{64, 1024, 16384},
+                              [&](std::uint64_t n) { return n > *model.ranks.rbegin(); });
   std::string unknown;
   const std::string html = html_table(prediction_table(model, ranks, unknown));
   if (html.empty()) return "";

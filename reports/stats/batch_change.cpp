@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "reports/stats/sample.h"
 
@@ -14,22 +13,17 @@ constexpr double kMaxSpread = 3;  ///< times the prior: beyond that, cases have 
 
 /// Batch by batch; NaN where a batch lacks the case.
 std::vector<double> batch_means(const BatchValues& batches) {
-  std::vector<double> means;
-  for (const std::vector<double>& runs : batches)
-    means.push_back(runs.empty() ? std::numeric_limits<double>::quiet_NaN() : mean(runs));
-  return means;
+  return mapped(batches, [](const auto& runs) { return runs.empty() ? NAN : mean(runs); });
 }
 
 std::vector<double> known_of(const std::vector<double>& values) {
-  std::vector<double> known;
-  std::ranges::copy_if(values, std::back_inserter(known), [](double v) { return !std::isnan(v); });
-  return known;
+  return filtered(values, [](double value) { return !std::isnan(value); });
 }
 
-double squares_around(const std::vector<double>& values, double centre) {
-  double squares = 0;
-  for (const double value : values) squares += (value - centre) * (value - centre);
-  return squares;
+/// @param values  two or more
+VarianceEstimate variance_of(const std::vector<double>& values) {
+  const auto degrees = static_cast<double>(values.size() - 1);
+  return {squares_around(values, mean(values)) / degrees, degrees};
 }
 
 std::size_t batches_with(const BatchValues& batches) {
@@ -68,9 +62,7 @@ VarianceEstimate alone(const std::vector<double>& row, const std::vector<double>
   std::vector<double> values;
   for (std::size_t s = 0; s < row.size(); ++s)
     if (!std::isnan(row[s])) values.push_back(row[s] - common[s]);
-  if (values.size() < 2) return {};
-  const auto degrees = static_cast<double>(values.size() - 1);
-  return {squares_around(values, mean(values)) / degrees, degrees};
+  return values.size() < 2 ? VarianceEstimate() : variance_of(values);
 }
 
 VarianceEstimate pooled(const VarianceEstimate& a, const VarianceEstimate& b) {
@@ -88,11 +80,8 @@ VarianceEstimate mean_of(const std::vector<VarianceEstimate>& estimates) {
 /// Runs within their batches.
 VarianceEstimate within(const BatchValues& batches) {
   VarianceEstimate sum;
-  for (const std::vector<double>& runs : batches) {
-    if (runs.size() < 2) continue;
-    const auto degrees = static_cast<double>(runs.size() - 1);
-    sum = pooled(sum, {squares_around(runs, mean(runs)) / degrees, degrees});
-  }
+  for (const std::vector<double>& runs : batches)
+    if (runs.size() > 1) sum = pooled(sum, variance_of(runs));
   return sum;
 }
 
@@ -102,7 +91,7 @@ double inverse(std::size_t count) {
 
 /// A part of a change's variance, and how well it is known.
 struct VariancePart {
-  double variance = 0, degrees = std::numeric_limits<double>::infinity();
+  double variance = 0, degrees = INFINITY;
 };
 
 /// Welch and Satterthwaite: P(T >= change / error).
@@ -110,8 +99,7 @@ double p_of(double change, const VariancePart& a, const VariancePart& b) {
   const double variance = a.variance + b.variance;
   if (variance <= 0) return change > 0 ? 0 : 1;
   const double spread = a.variance * a.variance / a.degrees + b.variance * b.variance / b.degrees;
-  const double degrees =
-      spread > 0 ? variance * variance / spread : std::numeric_limits<double>::infinity();
+  const double degrees = spread > 0 ? variance * variance / spread : INFINITY;
   return student_t_above(change / std::sqrt(variance), degrees);
 }
 

@@ -6,7 +6,6 @@
 #include <cassert>
 #include <cmath>
 #include <map>
-#include <numeric>
 
 #include "reports/stats/sample.h"
 #include "reports/stats/student_t.h"
@@ -66,9 +65,7 @@ double two_sided_p(double mean, double deviation, double degrees) {
 
 /// Holm's step-down: the smallest counts as often as there are effects, the next once less...
 void adjust_by_holm(std::vector<FactorialEffect>& effects) {
-  std::vector<std::size_t> order(effects.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::ranges::stable_sort(order, {}, [&](std::size_t i) { return effects[i].p; });
+  const auto order = order_by(effects.size(), [&](std::size_t i) { return effects[i].p; });
   double least = 0;
   for (std::size_t i = 0; i < order.size(); ++i) {
     double& p = effects[order[i]].p;
@@ -105,8 +102,8 @@ std::optional<FactorialAnalysis> analyse_factorial(std::span<const FactorialRun>
   const auto count = static_cast<double>(blocks.size());
   FactorialAnalysis analysis{.blocks = blocks.size(), .effects = {}};
   for (const FactorSet effect : all) {
-    std::vector<double> values;
-    for (const Block& block : blocks) values.push_back(effect_in(block, effect, design));
+    const auto values =
+        mapped(blocks, [&](const Block& block) { return effect_in(block, effect, design); });
     const double middle = mean(values);
     FactorialEffect found{effect, middle, middle, middle, 1};
     if (blocks.size() > 1) {

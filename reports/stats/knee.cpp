@@ -3,16 +3,14 @@
 
 #include <algorithm>
 
+#include "reports/stats/ranks.h"
+
 namespace rdmameter {
 namespace {
 
 /// What counts of the repetitions.
-struct Counted {
-  double low, high;
-};
-
-Counted counted(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
+Interval counted(std::vector<double> values) {
+  std::ranges::sort(values);
   const std::size_t left_out = values.size() / 5;
   return {values[left_out], values[values.size() - 1 - left_out]};
 }
@@ -24,7 +22,7 @@ Knee find_knee(const std::map<std::uint64_t, std::vector<double>>& rates) {
   if (rates.size() < 2) return knee;
   double best = 0;
   for (const auto& [number, values] : rates) {
-    const Counted rate = counted(values);
+    const Interval rate = counted(values);
     if (rate.low >= kLowerRate * best) knee.fast = number;
     if (rate.high >= kLowerRate * best)
       knee.slow = 0;

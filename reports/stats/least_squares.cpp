@@ -15,10 +15,8 @@ namespace {
 constexpr double kMinSine2 = 1e-8;
 
 double fitted(const Observation& observation, const std::vector<double>& coefficients) {
-  double sum = 0;
-  for (std::size_t i = 0; i < coefficients.size(); ++i)
-    sum += coefficients[i] * observation.terms[i];
-  return sum;
+  return std::inner_product(coefficients.begin(), coefficients.end(), observation.terms.begin(),
+                            0.0);
 }
 
 /// Normal equations of the chosen terms, each scaled to length 1, solved by Cholesky's way.
@@ -107,7 +105,7 @@ std::vector<double> solve(std::span<const Observation> observations,
     const NormalEquations equations(observations, weights, chosen);
     if (first) known = chosen;
     std::vector<double> x = equations.solve(chosen);
-    const auto min = std::min_element(x.begin(), x.end());
+    const auto min = std::ranges::min_element(x);
     if (min == x.end() || *min >= 0) return x;
     chosen[static_cast<std::size_t>(min - x.begin())] = false;
   }
@@ -116,20 +114,18 @@ std::vector<double> solve(std::span<const Observation> observations,
 /// Of each value, relative to what the coefficients make of it.
 std::vector<double> relative_errors(std::span<const Observation> observations,
                                     const std::vector<double>& coefficients) {
-  std::vector<double> errors;
-  for (const Observation& one : observations) {
+  return mapped(observations, [&](const Observation& one) {
     const double model = fitted(one, coefficients);
-    errors.push_back((one.value - model) / (model > 0 ? model : one.value));
-  }
-  return errors;
+    return (one.value - model) / (model > 0 ? model : one.value);
+  });
 }
 
 /// Weights for the next round: relative errors, those beyond Huber's bound held to it.
 std::vector<double> weights_of(std::span<const Observation> observations,
                                const LeastSquares& least_squares, std::vector<double> errors) {
-  constexpr double kHuber = 1.345, kSigma = 1.4826;  // 95 % as good where nothing is an outlier
+  constexpr double kHuber = 1.345;  // 95 % as good where nothing is an outlier
   for (double& error : errors) error = std::abs(error);
-  const double bound = kHuber * kSigma * median(errors);
+  const double bound = kHuber * kMadOfNormal * median(errors);
   std::vector<double> weights;
   for (std::size_t n = 0; n < errors.size(); ++n) {
     const double model = fitted(observations[n], least_squares.coefficients);
@@ -141,11 +137,10 @@ std::vector<double> weights_of(std::span<const Observation> observations,
 
 std::vector<double> covariance_of(std::span<const Observation> observations,
                                   const LeastSquares& fit) {
-  std::vector<double> weights;
-  for (const Observation& one : observations) {
+  const auto weights = mapped(observations, [&](const Observation& one) {
     const double value = fitted(one, fit.coefficients);
-    weights.push_back(value > 0 ? 1 / value : 0);
-  }
+    return value > 0 ? 1 / value : 0;
+  });
   std::vector<bool> chosen = fit.known;
   const NormalEquations equations(observations, weights, chosen);
   return equations.inverse(chosen);
@@ -160,8 +155,7 @@ double length_of(const std::vector<double>& terms) {
 LeastSquares least_squares(std::span<const Observation> observations) {
   LeastSquares result;
   if (observations.empty()) return result;
-  std::vector<double> weights;
-  for (const Observation& one : observations) weights.push_back(1 / one.value);
+  auto weights = mapped(observations, [](const Observation& one) { return 1 / one.value; });
   constexpr int kIterations = 8;  // the weights hardly change any more
   for (int iteration = 0; iteration < kIterations; ++iteration) {
     result.coefficients = solve(observations, weights, result.known);

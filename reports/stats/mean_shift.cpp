@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numbers>
 #include <numeric>
 
@@ -68,8 +67,7 @@ SeriesNoise noise_of_series(std::span<const double> series) {
 /// As improbable for a variance that so many values have told as `deviations` are for a known one.
 /// Series that are looked at together share the chance.
 double threshold_for(std::size_t values, const MeanShiftOptions& options) {
-  constexpr double kInfinite = std::numeric_limits<double>::infinity();
-  const double chance = student_t_above(options.threshold, kInfinite) /
+  const double chance = student_t_above(options.threshold, INFINITY) /
                         static_cast<double>(std::max<std::size_t>(1, options.together));
   return student_t_quantile(chance, static_cast<double>(values) / 2);  // differences overlap
 }

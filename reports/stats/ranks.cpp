@@ -3,9 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numbers>
-#include <numeric>
 #include <random>
 #include <vector>
 
@@ -28,6 +26,15 @@ std::vector<double> represented(std::vector<double> values) {
   return chosen;
 }
 
+/// Of all pairs.
+std::vector<double> differences(std::span<const double> x, std::span<const double> y) {
+  std::vector<double> all;
+  all.reserve(x.size() * y.size());
+  for (const double from : x)
+    for (const double to : y) all.push_back(to - from);
+  return all;
+}
+
 /// Enough that the ends of a 95 % interval are 25 draws deep.
 constexpr std::size_t kBootstrapDraws = 1000;
 
@@ -35,10 +42,6 @@ constexpr std::size_t kBootstrapDraws = 1000;
 /// distributions differ from library to library.
 void draw(std::span<const double> from, std::mt19937& engine, std::vector<double>& into) {
   for (double& value : into) value = from[(std::uint64_t{engine()} * from.size()) >> 32];
-}
-
-std::mt19937 seeded(std::uint64_t seed) {
-  return std::mt19937(static_cast<std::uint32_t>(seed ^ (seed >> 32)));
 }
 
 Interval middle_part(std::vector<double> draws, double confidence) {
@@ -133,9 +136,7 @@ MannWhitney approximate(const Ranks& ranks, std::size_t count_x, std::size_t cou
 
 /// Ties have the mean of their ranks. Shifted so that they sum to 0.
 std::vector<double> centred_ranks(std::span<const double> series) {
-  std::vector<std::size_t> order(series.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::ranges::sort(order, {}, [&](std::size_t at) { return series[at]; });
+  const auto order = order_by(series.size(), [&](std::size_t at) { return series[at]; });
   std::vector<double> ranks(series.size());
   const double middle = static_cast<double>(series.size() - 1) / 2;
   for (std::size_t first = 0, end = 0; first < order.size(); first = end) {
@@ -159,17 +160,12 @@ double neighbours_correlation(std::span<const double> series) {
 }  // namespace
 
 double hodges_lehmann_shift(std::span<const double> x, std::span<const double> y) {
-  const std::vector<double> from = represented({x.begin(), x.end()}),
-                            to = represented({y.begin(), y.end()});
-  std::vector<double> differences;
-  for (const double x_value : from)
-    for (const double y_value : to) differences.push_back(y_value - x_value);
-  return median(std::move(differences));
+  return median(differences(represented({x.begin(), x.end()}), represented({y.begin(), y.end()})));
 }
 
 Interval median_interval(std::span<const double> values, double confidence, std::uint64_t seed) {
   std::vector<double> drawn(values.size()), draws(kBootstrapDraws);
-  std::mt19937 engine = seeded(seed);
+  std::mt19937 engine(static_cast<std::uint32_t>(seed ^ (seed >> 32)));
   for (double& each : draws) {
     draw(values, engine, drawn);
     each = median(drawn);
@@ -181,23 +177,19 @@ std::size_t rank_of_bound(std::size_t m, std::size_t n, double confidence) {
   const double tail = (1 - confidence) / 2;
   if (m + n <= kMaxExact) return exact_rank(m, n, tail);
   const auto a = static_cast<double>(m), b = static_cast<double>(n);
-  const double z = student_t_quantile(tail, std::numeric_limits<double>::infinity());
+  const double z = student_t_quantile(tail, INFINITY);
   return static_cast<std::size_t>(a * b / 2 - z * std::sqrt(a * b * (a + b + 1) / 12));
 }
 
-Bounds rank_interval(std::span<const double> x, std::span<const double> y, double confidence) {
+Interval rank_interval(std::span<const double> x, std::span<const double> y, double confidence) {
   const std::size_t rank = rank_of_bound(x.size(), y.size(), confidence);
-  if (rank == 0)
-    return {-std::numeric_limits<double>::infinity(), std::numeric_limits<double>::infinity()};
-  std::vector<double> differences;
-  differences.reserve(x.size() * y.size());
-  for (const double from : x)
-    for (const double to : y) differences.push_back(to - from);
-  const auto low = differences.begin() + static_cast<std::ptrdiff_t>(rank - 1);
-  const auto high = differences.end() - static_cast<std::ptrdiff_t>(rank);
-  std::nth_element(differences.begin(), low, differences.end());
+  if (rank == 0) return {-INFINITY, INFINITY};
+  std::vector<double> all = differences(x, y);
+  const auto low = all.begin() + static_cast<std::ptrdiff_t>(rank - 1);
+  const auto high = all.end() - static_cast<std::ptrdiff_t>(rank);
+  std::nth_element(all.begin(), low, all.end());
   const double bound = *low;
-  std::nth_element(differences.begin(), high, differences.end());
+  std::nth_element(all.begin(), high, all.end());
   return {bound, *high};
 }
 
@@ -217,13 +209,12 @@ double repetitions_per_value(std::span<const double> series) {
   return (1 + kept) / (1 - kept);
 }
 
-Bounds median_interval(std::span<const double> series, double confidence) {
+Interval median_interval(std::span<const double> series, double confidence) {
   const auto count = static_cast<double>(series.size());
   const double per_value = repetitions_per_value(series);
   const double t = student_t_quantile((1 - confidence) / 2, std::max(count / per_value - 1, 1.0));
   const double rank = std::floor(count / 2 - t * std::sqrt(count * per_value) / 2);
-  if (rank < 1)
-    return {-std::numeric_limits<double>::infinity(), std::numeric_limits<double>::infinity()};
+  if (rank < 1) return {-INFINITY, INFINITY};
   std::vector<double> sorted(series.begin(), series.end());
   std::ranges::sort(sorted);
   const auto from_end = static_cast<std::size_t>(rank);

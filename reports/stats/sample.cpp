@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reports/stats/sample.h"
 
-#include <algorithm>
 #include <cmath>
-#include <numeric>
 
 namespace rdmameter {
 
@@ -14,12 +12,18 @@ double median(std::vector<double> values) {
   return (*std::max_element(values.begin(), middle) + *middle) / 2;
 }
 
-std::optional<double> known_median(const std::vector<double>& values) {
+Number known_median(const std::vector<double>& values) {
   return values.empty() ? std::nullopt : std::optional(median(values));
 }
 
 double mean(std::span<const double> values) {
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
+
+double squares_around(std::span<const double> values, double centre) {
+  double squares = 0;
+  for (const double value : values) squares += (value - centre) * (value - centre);
+  return squares;
 }
 
 std::vector<double> logarithms(std::span<const double> values) {
@@ -30,11 +34,7 @@ std::vector<double> logarithms(std::span<const double> values) {
 
 double standard_deviation(std::span<const double> values) {
   if (values.size() < 2) return 0;
-  const auto count = static_cast<double>(values.size());
-  const double middle = mean(values);
-  double squares = 0;
-  for (const double value : values) squares += (value - middle) * (value - middle);
-  return std::sqrt(squares / (count - 1));
+  return std::sqrt(squares_around(values, mean(values)) / static_cast<double>(values.size() - 1));
 }
 
 }  // namespace rdmameter

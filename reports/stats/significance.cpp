@@ -7,6 +7,8 @@
 #include <numeric>
 #include <random>
 
+#include "reports/stats/sample.h"
+
 namespace rdmameter {
 namespace {
 
@@ -66,9 +68,7 @@ double fisher_exact(const Failures& base, const Failures& other) {
 }
 
 std::vector<double> benjamini_hochberg(std::span<const double> p_values) {
-  std::vector<std::size_t> order(p_values.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::ranges::sort(order, {}, [&](std::size_t index) { return p_values[index]; });
+  const auto order = order_by(p_values.size(), [&](std::size_t at) { return p_values[at]; });
   std::vector<double> adjusted(p_values.size());
   double min = 1;  // of those with a greater p-value
   for (std::size_t rank = order.size(); rank > 0; --rank) {
@@ -88,17 +88,14 @@ double simes(std::vector<double> p_values) {
 
 std::vector<FamilyResult> judge_families(std::span<const std::vector<double>> families,
                                          double rate) {
-  std::vector<double> p_values;
-  for (const std::vector<double>& family : families) p_values.push_back(simes(family));
-  const std::vector<double> q_values = benjamini_hochberg(p_values);
+  const std::vector<double> q_values = benjamini_hochberg(mapped(families, simes));
   const auto selected = std::ranges::count_if(q_values, [&](double q) { return q <= rate; });
   const double share = static_cast<double>(selected) / static_cast<double>(families.size());
   std::vector<FamilyResult> results;
   for (std::size_t i = 0; i < families.size(); ++i) {
-    FamilyResult result{.q = q_values[i], .significant = {}};
-    for (const double q : benjamini_hochberg(families[i]))
-      result.significant.push_back(q_values[i] <= rate && q <= rate * share);
-    results.push_back(std::move(result));
+    const auto significant = [&](double q) { return q_values[i] <= rate && q <= rate * share; };
+    results.push_back(
+        {.q = q_values[i], .significant = mapped(benjamini_hochberg(families[i]), significant)});
   }
   return results;
 }

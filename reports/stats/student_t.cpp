@@ -3,9 +3,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numbers>
 #include <vector>
+
+#include "reports/stats/sample.h"
 
 namespace rdmameter {
 namespace {
@@ -129,11 +130,8 @@ VarianceEstimate shared_variance(std::span<const VarianceEstimate> cases) {
     mean += logs.back() / count;
     chance += trigamma(degrees / 2) / count;
   }
-
-  double squares = 0;
-  for (const double value : logs) squares += (value - mean) * (value - mean);
-  const double beyond_chance = squares / (count - 1) - chance;
-  if (beyond_chance <= 0) return {std::exp(mean), std::numeric_limits<double>::infinity()};
+  const double beyond_chance = squares_around(logs, mean) / (count - 1) - chance;
+  if (beyond_chance <= 0) return {std::exp(mean), INFINITY};
   const double half = inverse_trigamma(beyond_chance);
   return {std::exp(mean + digamma(half) - std::log(half)), 2 * half};
 }

@@ -10,8 +10,6 @@
 namespace rdmameter {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 /// As Defaults::Kind has them; the first one states all axes, the others what differs.
 constexpr std::array kKinds{"latency", "bandwidth", "load", "ranks"};
 

@@ -4,12 +4,12 @@
 
 #include <array>
 #include <cstddef>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
 #include "core/result/row.h"
+#include "reports/summary/facts.h"
 
 namespace rdmameter {
 
@@ -17,7 +17,7 @@ namespace rdmameter {
 class Defaults {
  public:
   /// @param context  of a result; of one that states none, those before results stated them
-  explicit Defaults(const nlohmann::ordered_json& context);
+  explicit Defaults(const Json& context);
 
   /// An axis that these lack, since they are older, has the default that the others state.
   void complete(const Defaults& others);
@@ -28,8 +28,8 @@ class Defaults {
   /// Is the value of this axis the default? Where that is "auto", which a row does not tell, what
   /// it comes to nearly everywhere is.
   /// @param row  any row that has the axis: some defaults are of a kind of test
-  bool has(const Row& row, const std::string& key, const nlohmann::ordered_json& value) const;
-  bool has_among_ranks(const std::string& key, const nlohmann::ordered_json& value) const;
+  bool has(const Row& row, const std::string& key, const Json& value) const;
+  bool has_among_ranks(const std::string& key, const Json& value) const;
 
   /// The identity of what was measured: equal for two rows of one case. It names the test and each
   /// axis that is not at its default, so that a file which is older than an axis has the cases that
@@ -40,7 +40,7 @@ class Defaults {
                        const Defaults* own = nullptr) const;
 
   /// The defaults in the form of context.rdmameter.defaults.
-  const nlohmann::ordered_json& stated() const { return stated_; }
+  const Json& stated() const { return stated_; }
 
  private:
   enum class Kind : std::size_t { latency, bandwidth, load, ranks };
@@ -49,10 +49,10 @@ class Defaults {
   void index();
   const Values& of(Kind kind) const { return of_[static_cast<std::size_t>(kind)]; }
   const nlohmann::json* find(Kind kind, const std::string& key) const;
-  bool has_of(Kind kind, const std::string& key, const nlohmann::ordered_json& value) const;
+  bool has_of(Kind kind, const std::string& key, const Json& value) const;
   static Kind kind_of(const nlohmann::json& case_object);
 
-  nlohmann::ordered_json stated_;
+  Json stated_;
   std::array<Values, 4> of_;  ///< by Kind, all axes each
 };
 

@@ -11,8 +11,6 @@
 namespace rdmameter {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 /// "+01:00" in seconds; "" and "Z" are 0; nothing for anything else.
 std::optional<int> zone_seconds(const char* text) {
   if (*text == '\0' || std::string_view(text) == "Z") return 0;
@@ -22,17 +20,6 @@ std::optional<int> zone_seconds(const char* text) {
       (sign != '+' && sign != '-') || hours < 0 || hours > 23 || minutes < 0 || minutes > 59)
     return std::nullopt;
   return (sign == '-' ? -1 : 1) * (hours * 3600 + minutes * 60);
-}
-
-/// The n-th part of a name (from 0), split at '/'.
-std::string name_part(const std::string& name, int n) {
-  std::size_t begin = 0;
-  for (; n > 0; --n) {
-    begin = name.find('/', begin);
-    if (begin == name.npos) return "";
-    ++begin;
-  }
-  return name.substr(begin, name.find('/', begin) - begin);
 }
 
 }  // namespace
@@ -65,7 +52,7 @@ std::string text_at(const Json& json, std::string_view where) {
   return fact.is_string() ? fact.get<std::string>() : "";
 }
 
-std::optional<double> number_at(const Json& json, std::string_view where) {
+Number number_at(const Json& json, std::string_view where) {
   const Json& fact = fact_at(json, where);
   return fact.is_number() ? std::optional(fact.get<double>()) : std::nullopt;
 }
@@ -86,6 +73,16 @@ std::string value_text(const Json& value) {
   return printable(value.is_string() ? value.get_ref<const std::string&>() : value.dump());
 }
 
+std::vector<std::string> split_text(std::string_view text, char separator) {
+  std::vector<std::string> parts;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(separator, begin), text.size());
+    parts.emplace_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return parts;
+}
+
 bool add_once(std::vector<std::string>& list, const std::string& text) {
   const bool is_new = std::ranges::find(list, text) == list.end();
   if (is_new) list.push_back(text);
@@ -94,13 +91,14 @@ bool add_once(std::vector<std::string>& list, const std::string& text) {
 
 std::string test_of(const Row& row) {
   const std::string test = text_at(row.case_object, "test");
-  return test.empty() ? name_part(row.name, 0) : test;
+  return test.empty() ? split_text(row.name, '/').front() : test;
 }
 
 std::string transport_of(const Row& row) {
   if (const Json& told = fact_at(row.case_object, "transport"); told.is_string()) return told;
-  const std::string part = name_part(row.name, 1);
-  return part.find(':') == part.npos ? part : "";  // a control path test's name has no transport
+  const std::vector<std::string> parts = split_text(row.name, '/');
+  // A control path test's name has no transport.
+  return parts.size() < 2 || parts[1].find(':') != std::string::npos ? "" : parts[1];
 }
 
 }  // namespace rdmameter

@@ -2,32 +2,41 @@
 // What a result's JSON holds, whatever it is: nothing here throws.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/result/row.h"
+#include "reports/stats/sample.h"
 
 namespace rdmameter {
+
+/// Keys keep their order, as in the files.
+using Json = nlohmann::ordered_json;
 
 /// "2024-01-02T03:04:05+01:00" (ISO 8601, as `context.date` has it; "Z" or no zone: UTC) in seconds
 /// since 1970; nothing where it is no such date.
 std::optional<std::int64_t> epoch_seconds(const std::string& date);
 
 /// The value in a JSON under a key, or a path of keys ("/rdmameter/ranks"); null: there is none.
-const nlohmann::ordered_json& fact_at(const nlohmann::ordered_json& json, std::string_view where);
+const Json& fact_at(const Json& json, std::string_view where);
 
 // Likewise, of one type; else "", nothing, 0, an empty list.
-std::string text_at(const nlohmann::ordered_json& json, std::string_view where);
-std::optional<double> number_at(const nlohmann::ordered_json& json, std::string_view where);
-std::uint64_t count_at(const nlohmann::ordered_json& json, std::string_view where);
-const nlohmann::ordered_json& list_at(const nlohmann::ordered_json& json, std::string_view where);
+std::string text_at(const Json& json, std::string_view where);
+Number number_at(const Json& json, std::string_view where);
+std::uint64_t count_at(const Json& json, std::string_view where);
+const Json& list_at(const Json& json, std::string_view where);
 
 /// A value without its unit, printable; nothing for null.
-std::string value_text(const nlohmann::ordered_json& value);
+std::string value_text(const Json& value);
+
+/// What stands between the separators; of a text without any, all of it.
+std::vector<std::string> split_text(std::string_view text, char separator);
 
 /// The test and the transport that the name's first two parts and `case` tell.
 std::string test_of(const Row& row);
@@ -35,5 +44,12 @@ std::string transport_of(const Row& row);
 
 /// Unless the list has it. @return  was it added?
 bool add_once(std::vector<std::string>& list, const std::string& text);
+
+/// The value of a key in a list that is in the order in which keys came; an empty one of a new key.
+template <class Key, class Value>
+Value& entry_of(std::vector<std::pair<Key, Value>>& list, const Key& key) {
+  const auto found = std::ranges::find_if(list, [&](const auto& one) { return one.first == key; });
+  return found == list.end() ? list.emplace_back(key, Value()).second : found->second;
+}
 
 }  // namespace rdmameter

@@ -14,8 +14,6 @@
 namespace rdmameter {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 /// The device of one end; null: none is known.
 const Json& device_of(const Json& context, std::string_view end) {
   return fact_at(context, fmt::format("/rdmameter/{}/device", end));
@@ -27,26 +25,25 @@ int directions_of(const Row& row) {
 }
 
 /// Of a rate of one direction, whatever it is.
-std::optional<double> share_of(std::optional<double> one_way_gbps, const Row& row) {
+Number share_of(Number one_way_gbps, const Row& row) {
   if (!one_way_gbps || !row.bandwidth) return std::nullopt;
   return bandwidth_gbps(*row.bandwidth) / (*one_way_gbps * directions_of(row));
 }
 
-std::optional<double> share_percent(std::optional<double> of_the_link, const Row& row) {
+Number share_percent(Number of_the_link, const Row& row) {
   const auto most = line_rate_gbps(of_the_link, row);
   if (!most || !row.bandwidth) return std::nullopt;
   return 100 * bandwidth_gbps(*row.bandwidth) / *most;
 }
 
 /// Of what both ends of a pair allow, in all directions; nothing where one of them is not known.
-std::optional<double> of_pair(const std::optional<double>& one, const std::optional<double>& other,
-                              const Row& row) {
+Number of_pair(const Number& one, const Number& other, const Row& row) {
   if (!one || !other) return std::nullopt;
   return directions_of(row) * std::min(*one, *other);
 }
 
 /// Of all devices; nothing where that of one is not known.
-std::optional<double> sum_of_devices(const Row& row, std::optional<double> DeviceData::*number) {
+Number sum_of_devices(const Row& row, Number DeviceData::*number) {
   double sum = 0;
   for (const DeviceData& each : row.per_device) {
     if (!(each.*number)) return std::nullopt;
@@ -57,17 +54,17 @@ std::optional<double> sum_of_devices(const Row& row, std::optional<double> Devic
 
 constexpr std::array kBoundEnds{"initiator", "responder"};
 
-std::optional<double> above_zero(const std::optional<double>& number) {
+Number above_zero(const Number& number) {
   return number && *number > 0 ? number : std::nullopt;
 }
 
-std::optional<double> above_zero(const Json& json, std::string_view where) {
+Number above_zero(const Json& json, std::string_view where) {
   return above_zero(number_at(json, where));
 }
 
 /// What a slot carries in one direction: below 8 GT/s ten bits make a byte, above 130 bits make 16
 /// bytes. "16.0 GT/s PCIe" [Gb/s]
-std::optional<double> slot_rate_gbps(const Json& device) {
+Number slot_rate_gbps(const Json& device) {
   constexpr double kThirdGeneration = 8.0;
   const double speed = std::strtod(text_at(device, "pcie_speed").c_str(), nullptr);
   const auto width = above_zero(device, "pcie_width");
@@ -77,7 +74,7 @@ std::optional<double> slot_rate_gbps(const Json& device) {
 
 /// Without what only some packets have (RETH, DETH, immediate data): a bound may be too high, not
 /// too low.
-std::optional<double> packet_header_bytes(const Json& device) {
+Number packet_header_bytes(const Json& device) {
   constexpr double kBth = 12, kIcrc = 4;     // IBTA, volume 1, 5.2
   constexpr double kLrh = 8, kVcrc = 2;      // InfiniBand alone
   constexpr double kEthernet = 14 + 4;       // header, FCS (IEEE 802.3, 3.1)
@@ -93,7 +90,7 @@ std::optional<double> packet_header_bytes(const Json& device) {
 }
 
 /// Of each packet of a message.
-std::optional<double> packet_payload_bytes(const Json& test_case) {
+Number packet_payload_bytes(const Json& test_case) {
   const auto mtu = above_zero(test_case, "mtu_bytes");
   if (!mtu) return std::nullopt;
   const auto size = above_zero(test_case, "size_bytes");
@@ -111,9 +108,9 @@ bool passes_links(const Json& context) {
              fact_at(context, "/rdmameter/responder/hostname");
 }
 
-std::optional<double> line_rate_gbps(const Json& context) {
+Number line_rate_gbps(const Json& context) {
   if (!passes_links(context)) return std::nullopt;
-  std::optional<double> rate;
+  Number rate;
   for (const char* end : {"initiator", "responder"}) {
     if (const auto told = above_zero(device_of(context, end), "rate_gbps"))
       rate = std::min(rate.value_or(*told), *told);
@@ -121,12 +118,12 @@ std::optional<double> line_rate_gbps(const Json& context) {
   return rate;
 }
 
-std::optional<double> line_rate_gbps(std::optional<double> of_the_link, const Row& row) {
+Number line_rate_gbps(Number of_the_link, const Row& row) {
   if (!of_the_link || row.name.starts_with("tcp_") || !row.per_device.empty()) return std::nullopt;
   return *of_the_link * directions_of(row);
 }
 
-std::optional<double> line_percent(std::optional<double> of_the_link, const Row& row) {
+Number line_percent(Number of_the_link, const Row& row) {
   const auto percent = share_percent(of_the_link, row);
   return percent && *percent <= kMostLinePercent ? percent : std::nullopt;
 }
@@ -139,7 +136,7 @@ std::string line_doubt(double of_the_link, double percent) {
       of_the_link);
 }
 
-std::string line_doubt(std::optional<double> of_the_link, const Row& row) {
+std::string line_doubt(Number of_the_link, const Row& row) {
   const auto percent = share_percent(of_the_link, row);
   return percent ? line_doubt(*of_the_link, *percent) : "";
 }
@@ -150,8 +147,8 @@ PayloadLimits payload_limits(const Json& device) {
           .header_bytes = packet_header_bytes(device)};
 }
 
-std::optional<double> payload_bound_gbps(const PayloadLimits& limits, double payload_bytes) {
-  std::optional<double> bound;
+Number payload_bound_gbps(const PayloadLimits& limits, double payload_bytes) {
+  Number bound;
   if (limits.line_gbps && limits.header_bytes)
     bound = *limits.line_gbps * payload_bytes / (payload_bytes + *limits.header_bytes);
   if (limits.slot_gbps) {
@@ -161,19 +158,19 @@ std::optional<double> payload_bound_gbps(const PayloadLimits& limits, double pay
   return bound;
 }
 
-std::optional<double> bound_of(const Row& row) {
-  std::optional<double> bound;
+Number bound_of(const Row& row) {
+  Number bound;
   const PayloadBoundData ends = row.bound_gbps.value_or(PayloadBoundData());
   for (const auto& end : {ends.initiator, ends.responder})
     if (const auto told = above_zero(end)) bound = std::min(bound.value_or(*told), *told);
   return bound;
 }
 
-std::optional<double> share_of_bound(const Row& row) {
+Number share_of_bound(const Row& row) {
   return share_of(bound_of(row), row);
 }
 
-std::optional<double> share_of_line(const Row& row) {
+Number share_of_line(const Row& row) {
   return share_of(above_zero(row.line_gbps), row);
 }
 
@@ -265,7 +262,7 @@ void PayloadBounds::note(Row& row) const {
   if (!linked_ || !payload) return;
   if (!row.per_device.empty()) return note_devices(row, *payload);
   if (!row.bandwidth) return;
-  std::array<std::optional<double>, kBoundEnds.size()> bounds;
+  std::array<Number, kBoundEnds.size()> bounds;
   for (std::size_t end = 0; end < kBoundEnds.size(); ++end) {
     const Json& device = ends_[end].device;  // that of the first case
     if (fact_at(row.case_object, kDeviceKeys[end]) != fact_at(device, "name") ||

@@ -3,11 +3,10 @@
 #pragma once
 
 #include <array>
-#include <nlohmann/json.hpp>
-#include <optional>
 #include <string>
 
 #include "core/result/row.h"
+#include "reports/summary/facts.h"
 
 namespace rdmameter {
 
@@ -18,21 +17,21 @@ inline constexpr double kMostLinePercent = 105;
 /// Do messages of this run pass a link? Not between a device and itself, nor of a device in
 /// software, nor where an end has no device.
 /// @param context  of the result
-bool passes_links(const nlohmann::ordered_json& context);
+bool passes_links(const Json& context);
 
 /// The rate of the slower of the two ends' links [Gb/s], or of the one that is known; nothing: none
 /// is known, or the messages pass no link.
 /// @param context  of the result
-std::optional<double> line_rate_gbps(const nlohmann::ordered_json& context);
+Number line_rate_gbps(const Json& context);
 
 /// The part of the link's rate that a row's messages can fill [Gb/s]: twice of it where both ends
 /// send; nothing of a test over TCP, which may pass another link, and of
 /// several devices, whose sum PayloadBounds notes.
-std::optional<double> line_rate_gbps(std::optional<double> of_the_link, const Row& row);
+Number line_rate_gbps(Number of_the_link, const Row& row);
 
 /// The row's bandwidth as a percentage of that; nothing: one of both is not known, or it is more
 /// than kMostLinePercent.
-std::optional<double> line_percent(std::optional<double> of_the_link, const Row& row);
+Number line_percent(Number of_the_link, const Row& row);
 
 /// Why there is no share although the rate is known: it would be above kMostLinePercent. Empty: it
 /// is not. Two virtual functions of one port, for example, are switched within the adapter.
@@ -40,7 +39,7 @@ std::optional<double> line_percent(std::optional<double> of_the_link, const Row&
 /// @param percent      of what the messages may fill
 std::string line_doubt(double of_the_link, double percent);
 /// line_doubt() of a row.
-std::string line_doubt(std::optional<double> of_the_link, const Row& row);
+std::string line_doubt(Number of_the_link, const Row& row);
 
 // ---- About what a message's payload can get of an end's link and PCIe slot.
 
@@ -51,32 +50,32 @@ inline constexpr double kPcieShare = 0.85;
 
 /// The facts about an end's device: `device` of an environment.
 struct PayloadLimits {
-  std::optional<double> line_gbps, slot_gbps;
+  Number line_gbps, slot_gbps;
   /// Bytes of each packet beside the payload, on an Ethernet with the gap between frames; nullopt:
   /// not known (iWARP, EFA).
-  std::optional<double> header_bytes;
+  Number header_bytes;
 };
-PayloadLimits payload_limits(const nlohmann::ordered_json& device);
+PayloadLimits payload_limits(const Json& device);
 
 /// line x payload/(payload + headers), or slot x kPcieShare where that is less [Gb/s]; nullopt:
 /// neither is known.
 /// @param payload_bytes  of each packet
-std::optional<double> payload_bound_gbps(const PayloadLimits& limits, double payload_bytes);
+Number payload_bound_gbps(const PayloadLimits& limits, double payload_bytes);
 
 /// Of a row with `bound_gbps`: the lesser of both ends' bounds [Gb/s], of one direction; nothing:
 /// there is none.
-std::optional<double> bound_of(const Row& row);
+Number bound_of(const Row& row);
 
 /// The row's bandwidth as a share of its bound, or of its link's rate (`line_gbps`); where both
 /// ends send, of twice of it. Nothing: it is not known.
-std::optional<double> share_of_bound(const Row& row);
-std::optional<double> share_of_line(const Row& row);
+Number share_of_bound(const Row& row);
+Number share_of_line(const Row& row);
 
 /// The bounds of both ends of one result.
 class PayloadBounds {
  public:
   /// @param context  of the result
-  explicit PayloadBounds(const nlohmann::ordered_json& context);
+  explicit PayloadBounds(const Json& context);
 
   /// Adds `bound_gbps`, and `line_gbps` where a link's rate is known, to a row of a bandwidth whose
   /// messages pass the links that the context describes; of several devices to each, too, with
@@ -87,15 +86,15 @@ class PayloadBounds {
  private:
   void note_devices(Row& row, double payload_bytes) const;
   double note_slots(Row& row, std::size_t end) const;
-  const nlohmann::ordered_json& facts_of(std::size_t end, const DeviceData& device) const;
+  const Json& facts_of(std::size_t end, const DeviceData& device) const;
 
   struct End {
-    nlohmann::ordered_json device, devices;
+    Json device, devices;
     PayloadLimits limits;
   };
-  std::array<End, 2> ends_;          ///< initiator, responder
-  std::optional<double> line_gbps_;  ///< of the slower of both links
-  bool linked_ = false;              ///< messages pass links
+  std::array<End, 2> ends_;  ///< initiator, responder
+  Number line_gbps_;         ///< of the slower of both links
+  bool linked_ = false;      ///< messages pass links
 };
 
 }  // namespace rdmameter

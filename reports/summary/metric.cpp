@@ -5,7 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
+#include <functional>
 
 #include "core/result/row_json.h"
 #include "reports/summary/line_rate.h"
@@ -13,7 +13,6 @@
 namespace rdmameter {
 namespace {
 
-using Number = std::optional<double>;
 using Told = LatencySummary;
 
 double min_of(const HistogramData& data) {
@@ -56,19 +55,11 @@ Number lost_pings(const Row& row) {
   return row.lost ? Number(static_cast<double>(*row.lost)) : std::nullopt;
 }
 
-template <double (*Of)(const LoadData&)>
-Number load(const Row& row) {
-  return row.load ? Number(Of(*row.load)) : std::nullopt;
-}
-
-template <std::uint64_t LoadData::*Count>
-Number load_count(const Row& row) {
-  return row.load ? Number(static_cast<double>((*row.load).*Count)) : std::nullopt;
-}
-
-/// @return nothing where nothing was offered
-Number reached_of_offered(const Row& row) {
-  return row.load ? load_reached_share(*row.load) : std::nullopt;
+/// Of a part that the row may lack: a member, or what a function says of it.
+template <auto Part, auto Of>
+Number number_in(const Row& row) {
+  const auto& part = row.*Part;
+  return part ? Number(std::invoke(Of, *part)) : std::nullopt;
 }
 
 template <LatencyData LoadData::*Part, int PerTenThousand, Number Told::*Statistic>
@@ -79,11 +70,6 @@ Number load_percentile(const Row& row) {
 std::span<const MetricInfo> between(Metric first, Metric last) {
   const auto at = static_cast<std::size_t>(first);
   return std::span(metrics()).subspan(at, static_cast<std::size_t>(last) - at + 1);
-}
-
-template <std::optional<double> SweepData::*Found>
-Number sweep(const Row& row) {
-  return row.sweep ? (*row.sweep).*Found : std::nullopt;
 }
 
 }  // namespace
@@ -165,15 +151,15 @@ const std::array<MetricInfo, kMetrics>& metrics() {
       {of_bound, "", "of_bound", "of_bound", "share of the bound", "", true, kIfAsked, false,
        share_of_bound},
       {offered, kLoad, "offered_per_s", "offered_per_s", "offered", "msg/s", true, kRateIfAsked,
-       false, load<load_offered_per_s>},
+       false, number_in<&Row::load, load_offered_per_s>},
       {reached, kLoad, "reached_per_s", "reached_per_s", "reached", "msg/s", true, kRateIfAsked,
-       false, load<load_reached_per_s>},
+       false, number_in<&Row::load, load_reached_per_s>},
       {reached_share, kLoad, "reached_share", "reached_share", "reached share", "", true, kShare,
-       false, reached_of_offered},
+       false, number_in<&Row::load, load_reached_share>},
       {backlog, kLoad, "backlog_max", "backlog_max", "backlog", "", false, kIfAsked, false,
-       load_count<&LoadData::backlog_max>},
+       number_in<&Row::load, &LoadData::backlog_max>},
       {unsent, kLoad, "unsent", "unsent", "unsent", "", false, kIfAsked, false,
-       load_count<&LoadData::unsent>},
+       number_in<&Row::load, &LoadData::unsent>},
       {service_p50, kService, "p50", "service_p50_ns", "service p50", "ns", false, kIfAsked, false,
        load_percentile<&LoadData::service, 5000, &Told::p50>},
       {service_p99, kService, "p99", "service_p99_ns", "service p99", "ns", false, kIfAsked, false,
@@ -183,22 +169,18 @@ const std::array<MetricInfo, kMetrics>& metrics() {
       {lateness_p99, kLateness, "p99", "lateness_p99_ns", "late p99", "ns", false, kIfAsked, false,
        load_percentile<&LoadData::lateness, 9900, &Told::p99>},
       {saturation, kSweep, "saturation_per_s", "saturation_per_s", "saturation", "msg/s", true,
-       kMiddle, true, sweep<&SweepData::saturation_per_s>},
+       kMiddle, true, number_in<&Row::sweep, &SweepData::saturation_per_s>},
       {slo_rate, kSweep, "slo_rate_per_s", "slo_rate_per_s", "rate within SLO", "msg/s", true,
-       kTail, true, sweep<&SweepData::slo_rate_per_s>},
+       kTail, true, number_in<&Row::sweep, &SweepData::slo_rate_per_s>},
       {unloaded_p99, kSweep, "unloaded_p99_ns", "unloaded_p99_ns", "p99 without load", "ns", false,
-       kTail, true, sweep<&SweepData::unloaded_p99_ns>},
+       kTail, true, number_in<&Row::sweep, &SweepData::unloaded_p99_ns>},
   }};
   static_assert(std::ranges::is_sorted(kAll, {}, &MetricInfo::metric));  // info_of() counts on it
   return kAll;
 }
 
 const std::vector<MetricInfo>& exported_metrics() {
-  static const auto exported = [] {
-    std::vector<MetricInfo> all;
-    std::ranges::copy_if(metrics(), std::back_inserter(all), &MetricInfo::exported);
-    return all;
-  }();
+  static const auto exported = filtered(metrics(), &MetricInfo::exported);
   return exported;
 }
 

@@ -5,13 +5,14 @@
 
 #include <array>
 #include <cstddef>
-#include <optional>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "core/result/row.h"
+#include "reports/stats/sample.h"
 
 namespace rdmameter {
 
@@ -76,6 +77,9 @@ enum class Metric : std::size_t {
 };
 inline constexpr auto kMetrics = static_cast<std::size_t>(Metric::unloaded_p99) + 1;
 
+/// A number of a repetition; nothing: it has none.
+using RowNumber = std::function<Number(const Row&)>;
+
 /// How cases are judged by a metric. Both factors are multiples of what p50 has: tails differ more
 /// from batch to batch, and a change of them matters less.
 struct MetricJudging {
@@ -96,7 +100,7 @@ struct MetricInfo {
   MetricJudging judging;
   bool exported;  ///< to other tools, to a page, and to a history
   /// The value of one repetition; nothing: it has none. Half round trips of ping-pong tests.
-  std::optional<double> (*value)(const Row&);
+  Number (*value)(const Row&);
 };
 const std::array<MetricInfo, kMetrics>& metrics();
 

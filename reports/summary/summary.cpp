@@ -13,22 +13,19 @@
 namespace rdmameter {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 /// Every key of any case, in order of appearance, but size_bytes first.
 std::vector<std::string> all_keys(const Group& group) {
   std::vector<std::string> keys;
   for (const CaseSummary& summary : group.cases)
     for (const auto& [key, value] : summary.case_object.items()) add_once(keys, key);
-  std::stable_partition(keys.begin(), keys.end(),
-                        [](const auto& key) { return key == "size_bytes"; });
+  std::ranges::stable_partition(keys, [](const auto& key) { return key == "size_bytes"; });
   return keys;
 }
 
 void sort_keys(Group& group) {
   for (const std::string& key : all_keys(group)) {
     const Json first = fact_at(group.cases.front().case_object, key);
-    const bool same = std::all_of(group.cases.begin(), group.cases.end(), [&](const auto& summary) {
+    const bool same = std::ranges::all_of(group.cases, [&](const auto& summary) {
       return fact_at(summary.case_object, key) == first;
     });
     if (!same)
@@ -36,7 +33,7 @@ void sort_keys(Group& group) {
     else if (key != "transport")
       group.constant[key] = first;
   }
-  std::stable_sort(group.cases.begin(), group.cases.end(), [&](const auto& a, const auto& b) {
+  std::ranges::stable_sort(group.cases, [&](const auto& a, const auto& b) {
     for (const std::string& key : group.varying) {
       const Json left = fact_at(a.case_object, key), right = fact_at(b.case_object, key);
       if (left != right) return left < right;
@@ -90,8 +87,8 @@ Group join(std::span<const Group* const> groups) {
     }
   }
   std::vector<std::string> keys = all_keys(joined);
-  std::stable_partition(keys.begin(), keys.end(),
-                        [](const auto& key) { return key == "test" || key == "transport"; });
+  std::ranges::stable_partition(
+      keys, [](const auto& key) { return key == "test" || key == "transport"; });
   for (const std::string& key : keys) {
     const auto common = value_in_all(joined, key);
     if (!common)
@@ -129,8 +126,7 @@ std::vector<Group> group_rows(std::span<const Row> rows) {
   return groups;
 }
 
-std::optional<Spread> spread(const CaseSummary& summary,
-                             const std::function<std::optional<double>(const Row&)>& number) {
+std::optional<Spread> spread(const CaseSummary& summary, const RowNumber& number) {
   std::vector<double> values;
   for (const Row* row : summary.repetitions) {
     const auto value = number(*row);
@@ -141,8 +137,7 @@ std::optional<Spread> spread(const CaseSummary& summary,
   return Spread{median(std::move(values)), min, max};
 }
 
-std::optional<double> median_of(const CaseSummary& summary,
-                                const std::function<std::optional<double>(const Row&)>& number) {
+Number median_of(const CaseSummary& summary, const RowNumber& number) {
   const auto found = spread(summary, number);
   return found ? std::optional(found->median) : std::nullopt;
 }
@@ -171,7 +166,7 @@ std::vector<CaseNumbers> case_numbers(std::span<const Row> rows) {
   std::map<std::string, int> taken;
   for (Group& group : group_rows(rows))
     for (CaseSummary& summary : group.cases) {
-      CaseNumbers result{summary.repetitions.front()->name, std::move(summary), {}};
+      CaseNumbers result{summary.first().name, std::move(summary), {}};
       if (const std::string side = text_at(result.summary.case_object, "side"); !side.empty())
         result.name += " " + side;
       if (const int times = ++taken[result.name]; times > 1)

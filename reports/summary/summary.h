@@ -3,7 +3,6 @@
 #pragma once
 
 #include <functional>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <span>
 #include <string>
@@ -19,24 +18,31 @@ namespace rdmameter {
 
 /// The measured repetitions of one case. Borrows the rows.
 struct CaseSummary {
-  nlohmann::ordered_json case_object;
+  Json case_object;
   std::vector<const Row*> repetitions;  ///< never empty
+
+  const Row& first() const { return *repetitions.front(); }
 };
 
 /// The measured cases of one test over one transport. Borrows the rows.
 struct Group {
   std::string test, transport;
-  nlohmann::ordered_json constant;   ///< case keys with one value in all cases, and that value
+  Json constant;                     ///< case keys with one value in all cases, and that value
   std::vector<std::string> varying;  ///< the others; size_bytes first, then as the rows have them
   std::vector<CaseSummary> cases;    ///< ordered by the values of `varying`
 };
 
-/// Do all repetitions have such a part of a measurement?
+/// Do all repetitions have such a part of a measurement, or such a list?
+/// @tparam part  a member of Row, or a function
 template <auto part>
 bool all_have(const CaseSummary& summary) {
-  for (const Row* row : summary.repetitions)
-    if (!(row->*part).has_value()) return false;
-  return true;
+  return std::ranges::all_of(summary.repetitions, [](const Row* row) {
+    const auto& found = std::invoke(part, *row);
+    if constexpr (requires { found.has_value(); })
+      return found.has_value();
+    else
+      return !found.empty();
+  });
 }
 
 /// Groups in the order of their first rows. Rows that failed or were skipped are in none, nor those
@@ -55,11 +61,9 @@ struct Spread {
 };
 
 /// @return nothing where any repetition has no such number
-std::optional<Spread> spread(const CaseSummary& summary,
-                             const std::function<std::optional<double>(const Row&)>& number);
+std::optional<Spread> spread(const CaseSummary& summary, const RowNumber& number);
 
-std::optional<double> median_of(const CaseSummary& summary,
-                                const std::function<std::optional<double>(const Row&)>& number);
+Number median_of(const CaseSummary& summary, const RowNumber& number);
 
 /// The samples of all repetitions, exactly as if recorded into one histogram.
 HistogramData merged_latency(const CaseSummary& summary);

@@ -5,17 +5,13 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <map>
 #include <set>
 
-#include "core/result/row_json.h"
 #include "reports/summary/facts.h"
 #include "reports/summary/metric.h"
 
 namespace rdmameter {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 std::string fact_text(const std::string& key, const Json& value) {
   const auto [name, unit] = split_key(key);
@@ -92,8 +88,7 @@ bool any_bandwidth(const Group& group) {
 bool chosen(const Group& group, const Defaults& defaults, const std::string& key,
             const Json& value) {
   return std::ranges::any_of(group.cases, [&](const CaseSummary& summary) {
-    return summary.case_object.contains(key) &&
-           !defaults.has(*summary.repetitions.front(), key, value);
+    return summary.case_object.contains(key) && !defaults.has(summary.first(), key, value);
   });
 }
 
@@ -110,8 +105,7 @@ NameAndUnit split_key(const std::string& key) {
   NameAndUnit name_and_unit{printable(key), ""};
   for (const auto& [suffix, unit] : {std::pair{"_bytes", "B"}, std::pair{"_ns", "ns"}})
     if (key.ends_with(suffix)) name_and_unit = {printable(key.substr(0, key.rfind('_'))), unit};
-  std::replace(name_and_unit.name.begin(), name_and_unit.name.end(), '_', ' ');
-  return name_and_unit;
+  return {with_spaces(name_and_unit.name), name_and_unit.unit};
 }
 
 std::string case_text(const Json& case_object, const std::vector<std::string>& keys) {
@@ -166,19 +160,14 @@ std::string group_heading(const Group& group, const std::string& facts, const Te
 }
 
 std::string latency_title(const Group& group) {
-  using enum LatencyData::Definition;
-  static const std::map<LatencyData::Definition, const char*> kTitles{
-      {round_trip, "round trip"},
-      {completion, "completion latency"},
-      {call, "time of a call"},
-      {exchange, "time of an exchange"},
-      {collective, "time of a collective"},
-      {response, "response, from due time"}};
+  constexpr const char* kTitles[] = {
+      // by LatencyData::Definition
+      "round trip",           "completion latency",      "time of a call", "time of an exchange",
+      "time of a collective", "response, from due time", "service",        "lateness"};
   for (const Row* row : rows_of(group))
     if (row->latency) {
       if (row->latency->half_round_trip) return "half round trip";
-      const auto title = kTitles.find(row->latency->definition);
-      return title == kTitles.end() ? definition_name(row->latency->definition) : title->second;
+      return kTitles[static_cast<std::size_t>(row->latency->definition)];
     }
   return "";
 }
@@ -186,7 +175,7 @@ std::string latency_title(const Group& group) {
 std::string name_in_group(const Group& group, const CaseSummary& summary) {
   std::vector<std::string> keys = group.varying;
   std::erase_if(keys, [](const std::string& key) { return key == "test" || key == "transport"; });
-  const Row& row = *summary.repetitions.front();
+  const Row& row = summary.first();
   const std::string axes = case_text(summary.case_object, keys);
   return printable(test_of(row)) + " " + printable(transport_of(row)) +
          (axes.empty() ? "" : ", " + axes);

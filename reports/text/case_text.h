@@ -2,7 +2,6 @@
 // Cases in words.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,8 +20,7 @@ struct NameAndUnit {
 NameAndUnit split_key(const std::string& key);
 
 /// "size 64 B, depth 1": the values of these keys in a case.
-std::string case_text(const nlohmann::ordered_json& case_object,
-                      const std::vector<std::string>& keys);
+std::string case_text(const Json& case_object, const std::vector<std::string>& keys);
 
 /// "send_lat rc, size 64 B": a case among those of its group.
 std::string name_in_group(const Group& group, const CaseSummary& summary);

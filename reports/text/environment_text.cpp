@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reports/text/environment_text.h"
 
-#include <fmt/core.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -12,8 +11,6 @@
 namespace rdmameter {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 constexpr std::size_t kMaxFacts = 48;  ///< of one end; the file has them all
 
 /// Facts for programs: what tells hosts apart, numbers of a vendor, reasons in long sentences.
@@ -21,7 +18,7 @@ bool for_programs(const std::string& fact) {
   static constexpr std::string_view kFacts[] = {"version",          "boot_id",
                                                 "clock reason",     "clock ticks_per_ns",
                                                 "device vendor_id", "device vendor_part_id"};
-  return std::find(std::begin(kFacts), std::end(kFacts), fact) != std::end(kFacts);
+  return std::ranges::count(kFacts, fact) > 0;
 }
 
 Facts facts_of(const Json& end) {
@@ -48,11 +45,9 @@ void flatten_into(Facts& facts, const std::string& prefix, const Json& value) {
 /// "cpu model: Example; device mtu bytes: 4096"
 std::string joined(const Facts& facts) {
   std::string text;
-  for (std::size_t i = 0; i < std::min(facts.size(), kMaxFacts); ++i) {
-    std::string name = facts[i].first;
-    std::replace(name.begin(), name.end(), '_', ' ');
-    text += fmt::format("{}{}: {}", i == 0 ? "" : "; ", name, facts[i].second);
-  }
+  for (std::size_t i = 0; i < std::min(facts.size(), kMaxFacts); ++i)
+    text +=
+        fmt::format("{}{}: {}", i == 0 ? "" : "; ", with_spaces(facts[i].first), facts[i].second);
   if (facts.size() > kMaxFacts) text += fmt::format("; and {} more", facts.size() - kMaxFacts);
   return text;
 }
@@ -64,26 +59,25 @@ std::string fact(const Json& object, const char* key, std::string_view before,
   return value.empty() ? "" : fmt::format(", {}{}{}", before, value, after);
 }
 
+/// The list of fact()s without the comma that it begins with.
+std::string without_comma(const std::string& facts) {
+  return facts.empty() ? "" : facts.substr(2);
+}
+
 /// Who an end is, and what of it makes a figure what it is. The names are not told.
 Facts short_facts_of(const Json& end) {
-  const Json device = end.value("device", Json::object());
-  Facts facts{{"host", value_text(fact_at(end, "hostname"))}};
-  if (device.is_object()) {
-    facts.emplace_back("device", device_line(device));
-    const std::string pcie = fact(device, "pcie_speed", "PCIe ") + fact(device, "pcie_width", "x");
-    facts.emplace_back("pcie", pcie.empty() ? "" : pcie.substr(2));
-    const std::string driver =
-        fact(device, "driver", "driver ") + fact(device, "firmware", "firmware ");
-    facts.emplace_back("driver", driver.empty() ? "" : driver.substr(2));
-  }
+  const Json& device = fact_at(end, "device");
+  Facts facts{{"host", value_text(fact_at(end, "hostname"))}, {"device", device_line(device)}};
+  facts.emplace_back(
+      "pcie", without_comma(fact(device, "pcie_speed", "PCIe ") + fact(device, "pcie_width", "x")));
+  facts.emplace_back("driver", without_comma(fact(device, "driver", "driver ") +
+                                             fact(device, "firmware", "firmware ")));
   facts.emplace_back("cpu", value_text(fact_at(end, "cpu_model")) +
                                 fact(end, "cpu_count", "", " CPUs") +
                                 fact(end, "cpu_governor", "governor "));
   facts.emplace_back("kernel", value_text(fact_at(end, "kernel")));
-  if (end.value("virtualized", Json()) == true)
-    facts.emplace_back("virtualized", "virtual machine");
-  const std::string verbs = value_text(fact_at(end, "libibverbs"));
-  facts.emplace_back("libibverbs", verbs.empty() ? "" : "libibverbs " + verbs);
+  if (fact_at(end, "virtualized") == true) facts.emplace_back("virtualized", "virtual machine");
+  facts.emplace_back("libibverbs", without_comma(fact(end, "libibverbs", "libibverbs ")));
   const std::string build = value_text(fact_at(end, "build"));
   facts.emplace_back("build", build.empty() || build == "optimised" ? "" : "build: " + build);
   std::erase_if(facts, [](const auto& known) { return known.second.empty(); });
@@ -100,9 +94,9 @@ std::string joined_short(const Facts& facts) {
 /// What the ends have in common, then each. One end alone has nothing in common with others.
 Facts told_ends(const std::vector<EnvironmentEnd>& ends, bool all) {
   constexpr std::size_t kMaxEnds = 16;
-  std::vector<Facts> facts;
-  for (const auto& [name, environment] : ends)
-    facts.push_back(all ? facts_of(environment) : short_facts_of(environment));
+  std::vector<Facts> facts = mapped(ends, [all](const EnvironmentEnd& end) {
+    return all ? facts_of(end.environment) : short_facts_of(end.environment);
+  });
   const auto told = all ? joined : joined_short;
   Facts lines;
   if (ends.size() > 1) {
@@ -136,14 +130,11 @@ std::string ranks_text(const std::vector<std::string>& ranks) {
 Facts take_common(std::vector<Facts>& all) {
   Facts common;
   for (const auto& fact : all.front())
-    if (std::all_of(all.begin(), all.end(), [&fact](const Facts& facts) {
-          return std::find(facts.begin(), facts.end(), fact) != facts.end();
-        }))
+    if (std::ranges::all_of(
+            all, [&](const Facts& facts) { return std::ranges::count(facts, fact) > 0; }))
       common.push_back(fact);
   for (Facts& facts : all)
-    std::erase_if(facts, [&common](const auto& fact) {
-      return std::find(common.begin(), common.end(), fact) != common.end();
-    });
+    std::erase_if(facts, [&](const auto& fact) { return std::ranges::count(common, fact) > 0; });
   return common;
 }
 
@@ -208,17 +199,13 @@ std::vector<EnvironmentEnd> environment_ends(const Json& ours) {
   std::vector<std::pair<Json, std::vector<std::string>>> groups;
   for (Json one : list_at(ours, "ranks")) {
     if (!one.is_object()) continue;
-    const Json rank = one.value("rank", Json());
+    const Json rank = fact_at(one, "rank");
     one.erase("rank");
     // Of each process its own, and none of what tells machines apart.
     if (fact_at(one, "clock").is_object())
       for (const char* key : {"error_ppm", "ticks_per_ns", "resolution_ns", "reason"})
         one.at("clock").erase(key);
-    auto same = std::find_if(groups.begin(), groups.end(),
-                             [&one](const auto& group) { return group.first == one; });
-    if (same == groups.end())
-      same = groups.emplace(groups.end(), std::move(one), std::vector<std::string>());
-    same->second.push_back(rank.is_number_unsigned() ? rank.dump() : "?");
+    entry_of(groups, one).push_back(rank.is_number_unsigned() ? rank.dump() : "?");
   }
   for (auto& [environment, ranks] : groups)
     ends.push_back({ranks_text(ranks), std::move(environment)});

@@ -64,7 +64,7 @@ std::vector<double> samples_by_column(const HistogramData& data, const TimeAxis&
 }
 
 std::string bars(const std::vector<double>& samples, std::size_t margin) {
-  const double peak = *std::max_element(samples.begin(), samples.end());
+  const double peak = std::ranges::max(samples);
   std::string text;
   for (std::size_t line = kHeight; line-- > 0;) {
     const std::string label = line == kHeight - 1 ? fmt::format("{:.0f} ", peak) : "";
@@ -120,23 +120,19 @@ std::string time_axis(const TimeAxis& axis, const Unit& unit, double divisor, st
 /// "▲ p50 4.21" below its place, each in the first line that has room for it.
 std::string marks(const HistogramData& data, const TimeAxis& axis, const Unit& unit, double divisor,
                   std::size_t margin, int decimals) {
-  struct Mark {
-    const char* name;
-    double percent;
-  };
   std::vector<std::string> lines;
-  for (const Mark mark : {Mark{"p50", 50}, Mark{"p99", 99}, Mark{"p99.9", 99.9}}) {
-    const auto value = reported_percentile(data, mark.percent);
+  for (const auto& [name, percent] :
+       {std::pair{"p50", 50.0}, std::pair{"p99", 99.0}, std::pair{"p99.9", 99.9}}) {
+    const auto value = reported_percentile(data, percent);
     if (!value) continue;
     const auto ns = static_cast<double>(*value);
-    const std::string text =
-        fmt::format("{} {}", mark.name, fixed(ns / divisor / unit.size, decimals));
+    const std::string text = fmt::format("{} {}", name, fixed(ns / divisor / unit.size, decimals));
     std::size_t at = margin + 1 + axis.column(ns);
     const bool to_the_left = at + text.size() + 2 > margin + 1 + axis.columns;
     const std::string label = to_the_left ? text + " ▲" : "▲ " + text;
     if (to_the_left) at -= std::min(at, text.size() + 1);
-    auto line = std::find_if(lines.begin(), lines.end(),
-                             [at](const auto& used) { return text_width(used) + 2 <= at; });
+    auto line =
+        std::ranges::find_if(lines, [at](const auto& used) { return text_width(used) + 2 <= at; });
     if (line == lines.end()) line = lines.emplace(lines.end());
     *line = pad_right(*line, at) + label;
   }
@@ -179,7 +175,7 @@ std::string draw_histogram(const HistogramData& data, double divisor, const Text
 
 std::string percentile_table(const CaseSummary& summary, const TextStyle& style) {
   const HistogramData merged = merged_latency(summary);
-  const double divisor = latency_divisor(*summary.repetitions.front());
+  const double divisor = latency_divisor(summary.first());
   const auto time_at = [divisor](const HistogramData& data, double percent) {
     const auto value = reported_percentile(data, percent);
     return value ? std::optional(static_cast<double>(*value) / divisor) : std::nullopt;
@@ -188,9 +184,7 @@ std::string percentile_table(const CaseSummary& summary, const TextStyle& style)
   const double typical = time_at(merged, kPercents[0]).value_or(largest);
   const Unit unit = time_unit(typical);
   const int decimals = decimals_for(std::vector{typical / unit.size}, max_decimals(unit));
-  const auto shown = [&](const std::optional<double>& ns) {
-    return known_text(ns, decimals, unit.size);
-  };
+  const auto shown = [&](const Number& ns) { return known_text(ns, decimals, unit.size); };
   const std::string unit_name(unit.name);
   Table table{.columns = {{"percentile"},
                           {"1/(1-p)"},

@@ -168,15 +168,14 @@ Table with_keys_as_titles(Table table, std::size_t width) {
 
 }  // namespace
 
-std::string known_text(const std::optional<double>& value, int decimals, double unit) {
+std::string known_text(const Number& value, int decimals, double unit) {
   return value ? fixed(*value / unit, decimals) : kUnknown;
 }
 
 std::vector<Table::Column> text_columns(std::initializer_list<std::string_view> heads) {
-  std::vector<Table::Column> columns;
-  for (const std::string_view head : heads)
-    columns.push_back({.head = std::string(head), .is_text = true});
-  return columns;
+  return mapped(heads, [](std::string_view head) {
+    return Table::Column{.head = std::string(head), .is_text = true};
+  });
 }
 
 std::string render(const Table& table, const TextStyle& style) {

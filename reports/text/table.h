@@ -6,12 +6,12 @@
 #include <concepts>
 #include <cstddef>
 #include <initializer_list>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "reports/stats/sample.h"
 #include "reports/text/text.h"
 
 namespace rdmameter {
@@ -19,7 +19,7 @@ namespace rdmameter {
 /// Stands for a number that is not known.
 inline constexpr const char* kUnknown = "–";
 /// The value in a unit of that size.
-std::string known_text(const std::optional<double>& value, int decimals, double unit = 1);
+std::string known_text(const Number& value, int decimals, double unit = 1);
 
 struct Table {
   struct Cell {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reports/text/text.h"
 
-#include <fmt/core.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <fnmatch.h>
@@ -16,6 +15,8 @@
 #include <iterator>
 #include <utility>
 
+#include "reports/summary/facts.h"
+
 namespace rdmameter {
 namespace {
 
@@ -29,11 +30,9 @@ std::string_view variable(const char* name) {
 /// As setlocale() would choose, without changing the process's locale.
 bool locale_is_utf8() {
   for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
-    std::string value(variable(name));
+    const std::string value = upper_case(std::string(variable(name)));
     if (value.empty()) continue;
-    std::transform(value.begin(), value.end(), value.begin(),
-                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-    return value.find("utf-8") != value.npos || value.find("utf8") != value.npos;
+    return value.find("UTF-8") != value.npos || value.find("UTF8") != value.npos;
   }
   return false;
 }
@@ -62,16 +61,6 @@ std::string_view entity_of(char c) {
 
 std::string escaped(std::string_view text, int code, const TextStyle& style) {
   return style.color ? fmt::format("\x1b[{}m{}\x1b[0m", code, text) : std::string(text);
-}
-
-std::vector<std::string> name_parts(const std::string& name) {
-  std::vector<std::string> parts;
-  for (std::size_t begin = 0; begin <= name.size();) {
-    const std::size_t end = std::min(name.find('/', begin), name.size());
-    parts.push_back(name.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return parts;
 }
 
 }  // namespace
@@ -190,9 +179,14 @@ void add_item(std::string& list, std::string_view item, std::string_view separat
   list += item;
 }
 
+std::string with_spaces(std::string name) {
+  std::ranges::replace(name, '_', ' ');
+  return name;
+}
+
 std::string upper_case(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+  std::ranges::transform(text, text.begin(),
+                         [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
   return text;
 }
 
@@ -228,9 +222,9 @@ std::string markdown_text(std::string_view text) {
 
 std::vector<std::string> common_parts(std::span<const std::string> names) {
   if (names.size() < 2) return {};
-  std::vector<std::string> common = name_parts(names.front());
+  std::vector<std::string> common = split_text(names.front(), '/');
   for (const std::string& name : names) {
-    const std::vector<std::string> parts = name_parts(name);
+    const std::vector<std::string> parts = split_text(name, '/');
     std::erase_if(common, [&](const std::string& part) {
       return part.find(':') == part.npos || std::ranges::count(parts, part) == 0;
     });
@@ -247,7 +241,7 @@ std::string first_names(std::span<const std::string> names, std::size_t most) {
 }
 
 std::string shorten_name(const std::string& name, std::span<const std::string> parts) {
-  std::vector<std::string> own = name_parts(name);
+  std::vector<std::string> own = split_text(name, '/');
   std::erase_if(own, [&](const std::string& part) { return std::ranges::count(parts, part) > 0; });
   return fmt::format("{}", fmt::join(own, "/"));
 }

@@ -65,6 +65,9 @@ std::string count_text(std::uint64_t count, std::string_view thing);
 /// Adds to a list in words: "a", then "a, b".
 void add_item(std::string& list, std::string_view item, std::string_view separator = ", ");
 
+/// Makes blanks of underscores.
+std::string with_spaces(std::string name);
+
 /// Makes ASCII letters upper case.
 std::string upper_case(std::string text);
 

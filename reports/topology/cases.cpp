@@ -16,9 +16,6 @@
 namespace rdmameter {
 namespace {
 
-using Json = nlohmann::ordered_json;
-using Number = std::optional<double>;
-
 Number total(const NamedCounts& amounts) {
   return amounts.empty() ? Number() : sum_of_amounts(amounts);
 }
@@ -32,7 +29,7 @@ double sending_ranks(const TopologyData& topology) {
                                                 each, [](double gbps) { return gbps > 0; })));
 }
 
-void add_numbers(TopologyCase& one, std::span<const TopologyModel> models) {
+void add_numbers(TopologyCase& one, TopologyModels models) {
   const auto& summary = one.summary;
   one.p50_ns = median_of(summary, info_of(Metric::p50).value);
   one.p99_ns = median_of(summary, info_of(Metric::p99).value);
@@ -51,8 +48,7 @@ void add_numbers(TopologyCase& one, std::span<const TopologyModel> models) {
     return row.topology->model_share ? row.topology->model_share
                                      : model_share(models[one.model], row);
   });
-  for (const std::uint64_t qps : one.topology->qps_per_rank)
-    one.qps_max = std::max(one.qps_max, qps);
+  one.qps_max = most_qps(*one.topology);
 }
 
 /// The host that the result's context names for a rank; empty: none.
@@ -86,20 +82,18 @@ std::optional<Straggler> told_straggler(const CaseSummary& summary) {
 
 }  // namespace
 
-std::vector<TopologyCase> topology_cases(std::span<const Row> rows,
-                                         std::span<const TopologyModel> models,
+std::vector<TopologyCase> topology_cases(std::span<const Row> rows, TopologyModels models,
                                          const Json& context) {
   const RankPlaces hosts = hosts_of(context);
   std::vector<TopologyCase> cases;
   for (Group& group : group_rows(rows))
     for (CaseSummary& summary : group.cases) {
-      const auto& repetitions = summary.repetitions;
-      const bool is_one = std::all_of(repetitions.begin(), repetitions.end(), [](const Row* row) {
+      const bool is_one = std::ranges::all_of(summary.repetitions, [](const Row* row) {
         return row->topology && row->topology->ranks >= 2;
       });
       if (!is_one) continue;
-      TopologyCase one{.name = repetitions.front()->name, .summary = std::move(summary)};
-      const Row& row = *one.summary.repetitions.front();
+      const Row& row = summary.first();
+      TopologyCase one{.name = row.name, .summary = std::move(summary)};
       one.topology = &*row.topology;
       one.size_bytes = message_size_of(row);
       one.places = places_of(one.summary.repetitions, hosts).front();
@@ -110,34 +104,26 @@ std::vector<TopologyCase> topology_cases(std::span<const Row> rows,
   const auto order = [&](const TopologyCase& one) {
     const auto& shapes = models[one.model].shapes;
     return std::tuple(one.model, one.topology->traffic, one.size_bytes, one.topology->ranks,
-                      std::ranges::find(shapes, shape_of(*one.summary.repetitions.front())));
+                      std::ranges::find(shapes, shape_of(one.summary.first())));
   };
-  std::stable_sort(cases.begin(), cases.end(),
-                   [&](const auto& a, const auto& b) { return order(a) < order(b); });
+  std::ranges::stable_sort(cases, {}, order);
   return cases;
 }
 
-std::vector<TopologyCase> cases_of_model(std::span<const TopologyCase> cases, std::size_t model) {
-  std::vector<TopologyCase> own;
-  std::ranges::copy_if(cases, std::back_inserter(own),
-                       [model](const TopologyCase& one) { return one.model == model; });
-  return own;
+std::vector<TopologyCase> cases_of_model(TopologyCases cases, std::size_t model) {
+  return filtered(cases, [model](const TopologyCase& one) { return one.model == model; });
 }
 
-std::vector<TopologyCase> without_collectives(std::span<const TopologyCase> cases) {
-  std::vector<TopologyCase> others;
-  std::ranges::copy_if(cases, std::back_inserter(others),
-                       [](const TopologyCase& one) { return !one.topology->collective; });
-  return others;
+std::vector<TopologyCase> without_collectives(TopologyCases cases) {
+  return filtered(cases, [](const TopologyCase& one) { return !one.topology->collective; });
 }
 
-std::vector<const TopologyCase*> pictured_cases(std::span<const TopologyCase> cases, bool all,
-                                                bool judge_shared) {
+std::vector<const TopologyCase*> pictured_cases(TopologyCases cases, bool all, bool judge_shared) {
   std::vector<const TopologyCase*> chosen;
   for (const TopologyCase& one : cases) {
     if (one.topology->matrix_ns.empty()) continue;
     const auto straggler = straggler_of(one, matrix_of(one), judge_shared);
-    const auto same = std::find_if(chosen.begin(), chosen.end(), [&](const TopologyCase* other) {
+    const auto same = std::ranges::find_if(chosen, [&](const TopologyCase* other) {
       return other->topology->graph == one.topology->graph && other->model == one.model &&
              other->topology->traffic == one.topology->traffic;
     });
@@ -186,7 +172,7 @@ std::optional<Straggler> straggler_of(const TopologyCase& one, const Matrix& mat
   if (pair_numbers(one).bandwidths()) return std::nullopt;  // only round trips are judged
   if (matrix_ns.empty()) return std::nullopt;               // an exchange has none
   // A simulated network whose hosts were not specified has none that differ.
-  const bool simulated = row_path(*one.summary.repetitions.front()) == "simulated";
+  const bool simulated = row_path(one.summary.first()) == "simulated";
   const RankPlaces places =
       one.places.empty() && simulated ? RankPlaces(matrix_ns.size()) : one.places;
   if (places.size() != matrix_ns.size()) return std::nullopt;

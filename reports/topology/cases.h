@@ -27,31 +27,32 @@ struct TopologyCase {
   std::size_t model = 0;      ///< which of the models its rows went into
   std::uint64_t qps_max = 0;  ///< of the rank with most; 0: not known
 
-  std::optional<double> p50_ns, p99_ns;             ///< half round trips where those are
-  std::optional<double> connect_ns;                 ///< of all verbs
-  std::optional<double> memory_bytes, relay_bytes;  ///< of connections; of relayed messages
-  std::optional<double> barrier_ns;
-  std::optional<double> gbps, rank_gbps;  ///< of all ranks; of a rank, on average
-  std::optional<double> jain;
-  std::optional<double> share;  ///< of the model; the row's own, or by the fitted model
+  Number p50_ns, p99_ns;             ///< half round trips where those are
+  Number connect_ns;                 ///< of all verbs
+  Number memory_bytes, relay_bytes;  ///< of connections; of relayed messages
+  Number barrier_ns;
+  Number gbps, rank_gbps;  ///< of all ranks; of a rank, on average
+  Number jain;
+  Number share;  ///< of the model; the row's own, or by the fitted model
 };
+
+using TopologyCases = std::span<const TopologyCase>;
 
 /// The cases in order of traffic, size, ranks, then shapes as they appear.
 /// @param context  of the result: which ranks are on one host
-std::vector<TopologyCase> topology_cases(std::span<const Row> rows,
-                                         std::span<const TopologyModel> models,
-                                         const nlohmann::ordered_json& context = {});
+std::vector<TopologyCase> topology_cases(std::span<const Row> rows, TopologyModels models,
+                                         const Json& context = {});
 
 /// The cases of one model.
-std::vector<TopologyCase> cases_of_model(std::span<const TopologyCase> cases, std::size_t model);
+std::vector<TopologyCase> cases_of_model(TopologyCases cases, std::size_t model);
 
 /// The cases of other traffics than collectives, by which graphs are chosen.
-std::vector<TopologyCase> without_collectives(std::span<const TopologyCase> cases);
+std::vector<TopologyCase> without_collectives(TopologyCases cases);
 
 /// The cases whose matrix is worth a picture: for each shape that of most ranks and the least size,
 /// and each with a straggler or a failed pair; or all that have one.
 /// @param judge_shared  as straggler_of()
-std::vector<const TopologyCase*> pictured_cases(std::span<const TopologyCase> cases, bool all,
+std::vector<const TopologyCase*> pictured_cases(TopologyCases cases, bool all,
                                                 bool judge_shared = false);
 
 /// How the numbers of a matrix are read: times as they are, those of a stream's messages as the
@@ -85,15 +86,14 @@ std::optional<Straggler> straggler_of(const TopologyCase& one, const Matrix& mat
                                       bool judge_shared = false);
 
 /// "rank 5 (beta)": with its host, where the context has it.
-std::string rank_text(const nlohmann::ordered_json& context, std::uint32_t rank);
+std::string rank_text(const Json& context, std::uint32_t rank);
 
 /// "rank 5 (beta) takes 3.0 times as long as the others": empty where nothing is slow.
 /// @param context  of the result, for the name of the host
-std::string straggler_text(const std::optional<Straggler>& straggler,
-                           const nlohmann::ordered_json& context);
+std::string straggler_text(const std::optional<Straggler>& straggler, const Json& context);
 
 /// The kernel's count of that name, "qps" or "pinned_bytes"; nothing: it is not known.
-std::optional<double> kernel_count(const TopologyCase& one, std::string_view name);
+Number kernel_count(const TopologyCase& one, std::string_view name);
 
 /// "ring"; with the axes of its QPs, where they are not those of a plain graph: "mesh inflate:64
 /// active:1", "ring qps_per_edge:4"

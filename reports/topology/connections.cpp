@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <tuple>
 
 #include "core/result/row_json.h"
 #include "reports/stats/sample.h"
@@ -17,19 +18,6 @@ namespace rdmameter {
 namespace {
 
 constexpr const char* kConnectionsKey = "connections";
-
-/// What a row says of itself.
-struct RowPoint {
-  std::string kind, opcode;
-  std::uint64_t active = 0, memory_bytes = 0;
-};
-
-/// @pre of_connections()
-RowPoint point_of(const Row& row) {
-  const auto& about = row.extra.at(kConnectionsKey);
-  return {text_at(about, "kind"), text_at(about, "opcode"), count_at(about, "active"),
-          std::max(count_at(about, "memory_bytes"), count_at(about, "peer_memory_bytes"))};
-}
 
 void gather(ConnectionPoint& at, const Row& row) {
   if (row.bandwidth) {
@@ -61,35 +49,30 @@ bool of_connections(const Row& row) {
 }
 
 std::vector<ConnectionCurve> connection_curves(std::span<const Row> rows) {
-  std::vector<ConnectionCurve> curves;
-  std::vector<std::map<std::uint64_t, ConnectionPoint>> gathered;  // of each curve, by `active`
+  using Key = std::tuple<std::string, std::string, std::uint64_t>;  // kind, opcode, size
+  std::vector<std::pair<Key, std::map<std::uint64_t, ConnectionPoint>>> gathered;  // by `active`
   for (const Row& row : rows) {
     if (!of_connections(row) || row.status != Row::Status::ok || row.interrupted) continue;
-    const RowPoint point = point_of(row);
-    const std::uint64_t size_bytes = count_at(row.case_object, "size_bytes");
-    auto curve = std::ranges::find_if(curves, [&](const ConnectionCurve& one) {
-      return one.kind == point.kind && one.opcode == point.opcode && one.size_bytes == size_bytes;
-    });
-    if (curve == curves.end()) {
-      curve = curves.insert(curves.end(), {.kind = point.kind,
-                                           .opcode = point.opcode,
-                                           .size_bytes = size_bytes,
-                                           .points = {},
-                                           .knee = {}});
-      gathered.emplace_back();
-    }
-    ConnectionPoint& at = gathered[static_cast<std::size_t>(curve - curves.begin())][point.active];
-    at.memory_bytes = std::max(at.memory_bytes, point.memory_bytes);
+    const auto& about = row.extra.at(kConnectionsKey);
+    const Key key{text_at(about, "kind"), text_at(about, "opcode"),
+                  count_at(row.case_object, "size_bytes")};
+    const std::uint64_t active = count_at(about, "active");
+    ConnectionPoint& at = entry_of(gathered, key)[active];
+    at.memory_bytes = std::max(
+        {at.memory_bytes, count_at(about, "memory_bytes"), count_at(about, "peer_memory_bytes")});
     gather(at, row);
   }
-  for (std::size_t i = 0; i < curves.size(); ++i) {
+  std::vector<ConnectionCurve> curves;
+  for (auto& [key, points] : gathered) {
+    ConnectionCurve& curve = curves.emplace_back();
+    std::tie(curve.kind, curve.opcode, curve.size_bytes) = key;
     std::map<std::uint64_t, std::vector<double>> rates;
-    for (auto& [active, point] : gathered[i]) {
+    for (auto& [active, point] : points) {
       point.active = active;
       if (!point.mmsg_per_s.empty()) rates[active] = point.mmsg_per_s;
-      curves[i].points.push_back(std::move(point));
+      curve.points.push_back(std::move(point));
     }
-    curves[i].knee = find_knee(rates);
+    curve.knee = find_knee(rates);
   }
   return curves;
 }
@@ -126,7 +109,7 @@ std::string knee_sentence(const ConnectionCurve& curve) {
   return fmt::format("{}: knee none, up to {} {}.", name, knee.most, things);
 }
 
-std::vector<std::string> connection_limits(const nlohmann::ordered_json& context) {
+std::vector<std::string> connection_limits(const Json& context) {
   std::vector<std::string> sentences;
   for (const auto& one : list_at(context, "/rdmameter/connections/limits"))
     if (one.is_object())

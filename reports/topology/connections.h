@@ -43,7 +43,7 @@ std::vector<ConnectionCurve> connection_curves(std::span<const Row> rows);
 std::string knee_sentence(const ConnectionCurve& curve);
 
 /// Why curves end where they do. @param context  of the result
-std::vector<std::string> connection_limits(const nlohmann::ordered_json& context);
+std::vector<std::string> connection_limits(const Json& context);
 
 /// The things that a curve counts: "connections", or "destinations" (UD).
 std::string counted_things(const ConnectionCurve& curve);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reports/topology/decision_table.h"
 
-#include <fmt/core.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -22,10 +21,8 @@
 namespace rdmameter {
 namespace {
 
-using Number = std::optional<double>;
-
 /// The transport, and the axes in which models of the same transport differ.
-std::string over_text(std::span<const TopologyModel> models, std::size_t index) {
+std::string over_text(TopologyModels models, std::size_t index) {
   const auto& setting = models[index].setting;
   const auto transport = [](const TopologyModel& model) {
     return value_text(fact_at(model.setting, "transport"));
@@ -81,10 +78,7 @@ Overs overs_of(std::span<const ShapeChoice> choices) {
   for (const ShapeChoice& choice : choices) {
     const auto [at, is_new] = known.emplace(choice.shape, choice.over);
     if (at->second != choice.over) return {};
-    if (!is_new) continue;
-    auto found = std::ranges::find(overs, choice.over, &Overs::value_type::first);
-    if (found == overs.end()) found = overs.insert(found, {choice.over, {}});
-    found->second.push_back(choice.shape);
+    if (is_new) entry_of(overs, choice.over).push_back(choice.shape);
   }
   return overs;
 }
@@ -118,11 +112,10 @@ std::optional<std::uint64_t> ranks_beyond(const TopologyModel& model, const Mode
 }
 
 /// "mesh from 257 ranks, star from 300 ranks; no other shape up to 1048576 ranks"
-std::string ruled_out(std::span<const TopologyModel> models, std::uint64_t size_bytes,
-                      const Exceeds& exceeds) {
+std::string ruled_out(TopologyModels models, std::uint64_t size_bytes, const Exceeds& exceeds) {
   std::vector<std::string> out;
   for (const TopologyModel& model : models)
-    if (std::ranges::binary_search(model.sizes_bytes, size_bytes))
+    if (model.sizes_bytes.contains(size_bytes))
       for (const ModelShape& shape : model.shapes)
         if (const auto ranks = ranks_beyond(model, shape, exceeds))
           add_once(out, fmt::format("{} from {} ranks", printable(shape_text(shape)), *ranks));
@@ -142,7 +135,7 @@ Exceeds more_memory_than(std::uint64_t size_bytes, double limit_bytes) {
   };
 }
 
-std::string memory_sentence(std::span<const TopologyModel> models, std::uint64_t size_bytes,
+std::string memory_sentence(TopologyModels models, std::uint64_t size_bytes,
                             std::uint64_t budget_bytes) {
   const std::string budget =
       fmt::format("The memory budget of {} a rank", bytes_text(budget_bytes));
@@ -165,13 +158,12 @@ std::string memory_sentence(std::span<const TopologyModel> models, std::uint64_t
 }
 
 bool uses_all_qps(const TopologyCase& one) {
-  const auto& axes = one.summary.repetitions.front()->case_object;
+  const auto& axes = one.summary.first().case_object;
   return !axes.contains("active") || axes.at("active") == "max" || axes.at("active") == one.qps_max;
 }
 
 /// Messages per second, up to a factor that the rows of one size share.
-std::map<std::uint64_t, std::vector<double>> flood_rates(std::span<const TopologyCase> cases,
-                                                         std::size_t model,
+std::map<std::uint64_t, std::vector<double>> flood_rates(TopologyCases cases, std::size_t model,
                                                          std::uint64_t size_bytes,
                                                          std::uint64_t ranks) {
   std::map<std::uint64_t, std::vector<double>> by_qps;
@@ -188,7 +180,7 @@ std::map<std::uint64_t, std::vector<double>> flood_rates(std::span<const Topolog
   return by_qps;
 }
 
-bool has_flood(std::span<const TopologyCase> cases, std::size_t model, std::uint64_t size_bytes) {
+bool has_flood(TopologyCases cases, std::size_t model, std::uint64_t size_bytes) {
   return std::ranges::any_of(cases, [&](const TopologyCase& one) {
     return one.model == model && one.size_bytes == size_bytes && one.topology->traffic == "flood";
   });
@@ -209,8 +201,7 @@ std::string knee_sentence(const TopologyModel& model, const Knee& knee, std::uin
 
 }  // namespace
 
-std::vector<ShapeChoice> shape_choices(std::span<const TopologyCase> cases,
-                                       std::span<const TopologyModel> models,
+std::vector<ShapeChoice> shape_choices(TopologyCases cases, TopologyModels models,
                                        std::uint64_t size_bytes) {
   std::vector<ShapeChoice> choices;
   std::vector<std::vector<double>> connect_ns;
@@ -281,14 +272,14 @@ std::string decision_title(std::span<const ShapeChoice> choices, std::uint64_t s
   return title;
 }
 
-std::vector<std::uint64_t> decision_sizes(std::span<const TopologyCase> cases) {
+std::vector<std::uint64_t> decision_sizes(TopologyCases cases) {
   std::set<std::uint64_t> sizes;
   for (const TopologyCase& one : cases) sizes.insert(one.size_bytes);
   return {sizes.begin(), sizes.end()};
 }
 
-std::vector<Decision> decisions(std::span<const TopologyCase> cases,
-                                std::span<const TopologyModel> models, const GivenLimits& limits) {
+std::vector<Decision> decisions(TopologyCases cases, TopologyModels models,
+                                const GivenLimits& limits) {
   std::vector<Decision> list;
   for (const std::uint64_t size : decision_sizes(cases)) {
     const std::vector<ShapeChoice> choices = shape_choices(cases, models, size);
@@ -298,7 +289,7 @@ std::vector<Decision> decisions(std::span<const TopologyCase> cases,
   return list;
 }
 
-std::optional<std::uint64_t> least_max_qp(const nlohmann::ordered_json& context) {
+std::optional<std::uint64_t> least_max_qp(const Json& context) {
   std::optional<std::uint64_t> least;
   for (const auto& one : list_at(context, "/rdmameter/ranks"))
     if (const auto& max_qp = fact_at(one, "max_qp"); max_qp.is_number_unsigned())
@@ -306,8 +297,7 @@ std::optional<std::uint64_t> least_max_qp(const nlohmann::ordered_json& context)
   return least;
 }
 
-Knee measured_knee(std::span<const TopologyCase> cases, std::size_t model,
-                   std::uint64_t size_bytes) {
+Knee measured_knee(TopologyCases cases, std::size_t model, std::uint64_t size_bytes) {
   Knee first, none;
   std::vector<std::uint64_t> seen;
   for (const TopologyCase& one : cases) {
@@ -323,8 +313,7 @@ Knee measured_knee(std::span<const TopologyCase> cases, std::size_t model,
   return first.slow != 0 ? first : none;
 }
 
-std::vector<std::string> limit_sentences(std::span<const TopologyCase> cases,
-                                         std::span<const TopologyModel> models,
+std::vector<std::string> limit_sentences(TopologyCases cases, TopologyModels models,
                                          std::uint64_t size_bytes, const GivenLimits& limits) {
   std::vector<std::string> sentences;
   if (limits.max_qp)

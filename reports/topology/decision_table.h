@@ -24,18 +24,17 @@ struct GivenLimits {
 /// over the repetitions.
 struct ShapeChoice {
   std::uint64_t ranks = 0;
-  std::string shape, over;  ///< "ring qps_per_edge:4"; "rc", with axes that models differ in
-  std::optional<double> qps, memory_bytes;             ///< of the rank with most
-  std::optional<double> connect_ns;                    ///< over the repetitions of all traffics
-  std::optional<double> p50_ns, p99_ns;                ///< one way, pairs in a quiet network
-  std::optional<double> farthest_ns, farthest_p99_ns;  ///< at the most hops: p50, p99
-  std::optional<double> exchange_ns;                   ///< p50 of an all-to-all
-  std::optional<double> rank_mmsg_per_s;  ///< with all QPs of a rank active: traffic flood
+  std::string shape, over;   ///< "ring qps_per_edge:4"; "rc", with axes that models differ in
+  Number qps, memory_bytes;  ///< of the rank with most
+  Number connect_ns;         ///< over the repetitions of all traffics
+  Number p50_ns, p99_ns;     ///< one way, pairs in a quiet network
+  Number farthest_ns, farthest_p99_ns;  ///< at the most hops: p50, p99
+  Number exchange_ns;                   ///< p50 of an all-to-all
+  Number rank_mmsg_per_s;               ///< with all QPs of a rank active: traffic flood
 };
 
 /// The choices for one message size, by ranks, then in the order of the cases.
-std::vector<ShapeChoice> shape_choices(std::span<const TopologyCase> cases,
-                                       std::span<const TopologyModel> models,
+std::vector<ShapeChoice> shape_choices(TopologyCases cases, TopologyModels models,
                                        std::uint64_t size_bytes);
 
 /// Without a column of transports where the title tells them.
@@ -45,7 +44,7 @@ Table decision_table(std::span<const ShapeChoice> choices);
 std::string decision_title(std::span<const ShapeChoice> choices, std::uint64_t size_bytes);
 
 /// The message sizes of the cases, ascending: each has a table.
-std::vector<std::uint64_t> decision_sizes(std::span<const TopologyCase> cases);
+std::vector<std::uint64_t> decision_sizes(TopologyCases cases);
 
 /// A table with its title, and what limits rule out.
 struct Decision {
@@ -54,29 +53,27 @@ struct Decision {
 };
 
 /// One for each size of the cases.
-std::vector<Decision> decisions(std::span<const TopologyCase> cases,
-                                std::span<const TopologyModel> models, const GivenLimits& limits);
+std::vector<Decision> decisions(TopologyCases cases, TopologyModels models,
+                                const GivenLimits& limits);
 
 // ---- From which number of ranks a limit rules a shape out: the device's QPs, a budget of memory,
 // or the number of QPs beyond which the device was measured to be slower.
 
 /// The least `max_qp` that the ranks of a result name; nothing: they name none.
 /// @param context  of the result
-std::optional<std::uint64_t> least_max_qp(const nlohmann::ordered_json& context);
+std::optional<std::uint64_t> least_max_qp(const Json& context);
 
 /// The knee of the message rate of a rank over its active QPs: of traffic `flood`, among rows with
 /// equal ranks.
 /// Ranks that shared cores are left out: their rates are those of the cores.
 /// @param model  whose cases are looked at
-Knee measured_knee(std::span<const TopologyCase> cases, std::size_t model,
-                   std::uint64_t size_bytes);
+Knee measured_knee(TopologyCases cases, std::size_t model, std::uint64_t size_bytes);
 
 /// A sentence for each limit that is known, and for each model's knee, in this order: QPs, memory,
 /// knee. Numbers of ranks are by the shapes' closed forms, of memory by the fitted model.
 /// @param models      of the cases
 /// @param size_bytes  of messages
-std::vector<std::string> limit_sentences(std::span<const TopologyCase> cases,
-                                         std::span<const TopologyModel> models,
+std::vector<std::string> limit_sentences(TopologyCases cases, TopologyModels models,
                                          std::uint64_t size_bytes, const GivenLimits& limits);
 
 }  // namespace rdmameter

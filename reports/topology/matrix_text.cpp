@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reports/topology/matrix_text.h"
 
-#include <fmt/core.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -145,7 +144,7 @@ std::map<std::pair<std::uint64_t, std::uint64_t>, Failure> failures_of(const Top
 
 Matrix blocks_of(const Matrix& matrix_ns, std::size_t together) {
   const std::size_t size = (matrix_ns.size() + together - 1) / together;
-  Matrix matrix(size, std::vector<std::optional<double>>(size));
+  Matrix matrix(size, std::vector<Number>(size));
   for (std::size_t row = 0; row < matrix_ns.size(); ++row)
     for (std::size_t column = 0; column < matrix_ns.size(); ++column)
       if (const auto& cell = matrix_ns[row][column]; cell && *cell > 0) {
@@ -206,8 +205,7 @@ RankCells failed_cells(const TopologyCase& one) {
   return cells;
 }
 
-std::vector<std::string> failed_pairs_text(const TopologyCase& one,
-                                           const nlohmann::ordered_json& context) {
+std::vector<std::string> failed_pairs_text(const TopologyCase& one, const Json& context) {
   const auto failures = failures_of(one);
   const std::size_t repetitions = one.summary.repetitions.size();
   std::vector<std::string> sentences;

@@ -2,7 +2,6 @@
 // The matrix of latencies or bandwidths between ranks as shades and numbers, at a terminal.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <set>
 #include <string>
 #include <utility>
@@ -45,7 +44,6 @@ RankCells failed_cells(const TopologyCase& one);
 /// A sentence for each two ranks, without its full stop, of at most eight of them; and how many
 /// more there are. Of a reason its first sentence.
 /// @param context  of the result, for the names of hosts
-std::vector<std::string> failed_pairs_text(const TopologyCase& one,
-                                           const nlohmann::ordered_json& context);
+std::vector<std::string> failed_pairs_text(const TopologyCase& one, const Json& context);
 
 }  // namespace rdmameter

@@ -29,27 +29,27 @@ std::string facts_text(const TopologyModel& model, const TextStyle& style) {
   return text;
 }
 
-std::string in_unit(const std::optional<double>& value, double unit) {
+std::string in_unit(const Number& value, double unit) {
   return value ? known_digits(*value / unit) : kUnknown;
 }
 
 /// "8.12-9.4"
-std::string interval_text(const std::optional<PredictionInterval>& interval, double unit) {
+std::string interval_text(const std::optional<Interval>& interval, double unit) {
   return interval ? known_digits(interval->low / unit) + "-" + known_digits(interval->high / unit)
                   : kUnknown;
 }
 
 /// In percent.
-std::string error_text(const std::optional<double>& error) {
+std::string error_text(const Number& error) {
   return error ? fmt::format("{:.1f}", 100 * *error) : kUnknown;
 }
 
 /// What a line of predictions is about.
 struct PredictedPairs {
   std::string kind;  ///< empty: all
-  std::optional<double> share, hops_mean, hops_max;
+  Number share, hops_mean, hops_max;
   PredictedLatency latency;
-  std::optional<double> error;
+  Number error;
 };
 
 /// All pairs, or where the model has costs by kind those of each kind.
@@ -135,7 +135,7 @@ std::vector<ModelFact> facts_by_kind(const TopologyModel& model) {
   for (const PairKindName& each : kPairKindNames) {
     if (!model.kinds[each.kind]) continue;
     const CostFit::OfKind costs = model.latency->costs_of(each.kind);
-    const auto add = [&](const char* name, const std::optional<double>& value, auto text) {
+    const auto add = [&](const char* name, const Number& value, auto text) {
       facts.push_back({fmt::format("{}: {}", each.name, name),
                        value ? text(*value) : std::string("not identified")});
     };

@@ -4,20 +4,16 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <limits>
+#include <cmath>
 #include <map>
 #include <set>
 #include <tuple>
 
 #include "reports/stats/sample.h"
 #include "reports/text/text.h"
-#include "reports/topology/model_text.h"
 
 namespace rdmameter {
 namespace {
-
-using Cases = std::span<const TopologyCase>;
-using Number = std::optional<double>;
 
 auto counted(const char* name) {
   return [name](const TopologyCase& one) { return kernel_count(one, name); };
@@ -46,13 +42,12 @@ std::string_view kind_of(const TopologyCase& one) {
   return std::string_view(one.topology->traffic).substr(0, one.topology->traffic.find('-'));
 }
 
-std::vector<TopologyCase> fastest_first(std::span<const TopologyCase> cases) {
-  std::vector<TopologyCase> chosen;
-  for (const TopologyCase& one : cases)
-    if (one.topology->collective) chosen.push_back(one);
+std::vector<TopologyCase> fastest_first(TopologyCases cases) {
+  auto chosen =
+      filtered(cases, [](const TopologyCase& one) { return one.topology->collective.has_value(); });
   std::ranges::stable_sort(chosen, {}, [](const TopologyCase& one) {
     return std::tuple(kind_of(one), one.size_bytes, one.topology->ranks,
-                      one.p50_ns.value_or(std::numeric_limits<double>::infinity()));
+                      one.p50_ns.value_or(INFINITY));
   });
   return chosen;
 }
@@ -68,14 +63,14 @@ std::vector<const MatrixSummary*> summaries_of(const TopologyCase& one) {
 
 }  // namespace
 
-Table shapes_keys(Cases cases) {
+Table shapes_keys(TopologyCases cases) {
   Table table{.columns = {{"ranks"}, {.head = "graph", .is_text = true}}, .key_columns = 2};
   for (const TopologyCase& one : cases)
     table.add_line({fmt::format("{}", one.topology->ranks), printable(shape_label(one))});
   return table;
 }
 
-void add_measurements(Table& table, Cases cases) {
+void add_measurements(Table& table, TopologyCases cases) {
   const Unit unit = unit_of_times(cases, &TopologyCase::p50_ns);
   const int decimals = max_decimals(unit);
   const auto hops = [](const TopologyCase& one) {
@@ -92,7 +87,7 @@ void add_measurements(Table& table, Cases cases) {
        {{"of model", "%"}, &TopologyCase::share, 0, 0.01}});
 }
 
-void add_times_by_hops(Table& table, Cases cases) {
+void add_times_by_hops(Table& table, TopologyCases cases) {
   std::set<std::uint64_t> distances;
   for (const TopologyCase& one : cases)
     for (const TopologyData::AtDistance& at : one.topology->by_hops) distances.insert(at.hops);
@@ -109,7 +104,7 @@ void add_times_by_hops(Table& table, Cases cases) {
                                    })});
 }
 
-void add_resources(Table& table, Cases cases, bool all) {
+void add_resources(Table& table, TopologyCases cases, bool all) {
   constexpr double kKib = 1024;
   const auto qps = [](const TopologyCase& one) { return known_count(one.qps_max); };
   const auto qps_total = [](const TopologyCase& one) {
@@ -133,9 +128,9 @@ void add_resources(Table& table, Cases cases, bool all) {
   add_numbers(table, cases, std::move(columns));
 }
 
-Table collectives_table(std::span<const TopologyCase> all) {
+Table collectives_table(TopologyCases all) {
   const std::vector<TopologyCase> list = fastest_first(all);
-  const Cases cases = list;
+  const TopologyCases cases = list;
   Table table{.columns = {{.head = "collective", .is_text = true},
                           {"size", "B"},
                           {"ranks"},
@@ -176,7 +171,7 @@ Table collectives_table(std::span<const TopologyCase> all) {
   return table;
 }
 
-Table pair_times_table(std::span<const TopologyCase> cases, bool streams) {
+Table pair_times_table(TopologyCases cases, bool streams) {
   using Quantile = std::pair<const char*, double MatrixSummary::*>;
   static constexpr Quantile kQuantiles[] = {
       {"min", &MatrixSummary::min_ns}, {"p10", &MatrixSummary::p10_ns},
@@ -195,11 +190,8 @@ Table pair_times_table(std::span<const TopologyCase> cases, bool streams) {
     std::vector<Table::Cell> cells{
         printable(shape_label(one)), fmt::format("{}", one.topology->ranks),
         fmt::format("{}", one.size_bytes), fmt::format("{}", summaries.front()->pairs)};
-    for (const auto& [name, quantile] : kQuantiles) {
-      std::vector<double> values;
-      for (const MatrixSummary* summary : summaries) values.push_back(summary->*quantile);
-      cells.emplace_back(numbers.text(median(values)));
-    }
+    for (const auto& [name, quantile] : kQuantiles)
+      cells.emplace_back(numbers.text(median(mapped(summaries, quantile))));
     // What takes longest is the least bandwidth.
     if (streams) std::reverse(cells.end() - std::ssize(kQuantiles), cells.end());
     table.add_line(std::move(cells));
@@ -207,8 +199,7 @@ Table pair_times_table(std::span<const TopologyCase> cases, bool streams) {
   return table;
 }
 
-Table slowest_pairs_table(const TopologyCase& one, const nlohmann::ordered_json& context,
-                          bool judge_shared) {
+Table slowest_pairs_table(const TopologyCase& one, const Json& context, bool judge_shared) {
   Table table{.columns = text_columns({"from", "to"}),
               .title = "slowest pairs, not judged: " + case_title(one)};
   table.key_columns = 2;
@@ -229,14 +220,9 @@ Table slowest_pairs_table(const TopologyCase& one, const nlohmann::ordered_json&
     double ns, of_median;
   };
   std::vector<Slow> slow;
-  for (const auto& [ranks, pairs] : found) {
-    std::vector<double> ns, of_median;
-    for (const MatrixSummary::Pair* pair : pairs) {
-      ns.push_back(pair->ns);
-      of_median.push_back(pair->of_median);
-    }
-    slow.push_back({pairs.front(), pairs.size(), median(ns), median(of_median)});
-  }
+  for (const auto& [ranks, pairs] : found)
+    slow.push_back({pairs.front(), pairs.size(), median(mapped(pairs, &MatrixSummary::Pair::ns)),
+                    median(mapped(pairs, &MatrixSummary::Pair::of_median))});
   std::ranges::stable_sort(slow, {}, [](const Slow& each) {
     return std::pair(-static_cast<double>(each.times), -each.of_median);
   });

@@ -4,7 +4,6 @@
 
 #include <cmath>
 #include <functional>
-#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -16,23 +15,23 @@
 namespace rdmameter {
 
 /// Ranks and graph of each case, for columns to come.
-Table shapes_keys(std::span<const TopologyCase> cases);
+Table shapes_keys(TopologyCases cases);
 
 /// Adds what was measured: hops, latencies, rates; no column where no case has such a number.
-void add_measurements(Table& table, std::span<const TopologyCase> cases);
+void add_measurements(Table& table, TopologyCases cases);
 
 /// Adds the median time over each number of hops; no column where no case has more than one.
-void add_times_by_hops(Table& table, std::span<const TopologyCase> cases);
+void add_times_by_hops(Table& table, TopologyCases cases);
 
 /// Adds what each graph needs, whatever the traffic; no column where no case has such a number.
 /// @param all  all that the kernel counts, not QPs and pinned memory alone
-void add_resources(Table& table, std::span<const TopologyCase> cases, bool all);
+void add_resources(Table& table, TopologyCases cases, bool all);
 
 // ---- Collectives side by side: of each kind, size and number of ranks the fastest first.
 
 /// @param cases  others than collectives are passed over
 /// @return  with its title; without lines: there is none
-Table collectives_table(std::span<const TopologyCase> cases);
+Table collectives_table(TopologyCases cases);
 
 // ---- Times between ranks where there are too many for a matrix in the file.
 
@@ -40,13 +39,12 @@ Table collectives_table(std::span<const TopologyCase> cases);
 /// over its repetitions.
 /// @param streams  only cases of these, or only others
 /// @return with its title; without lines: no case has more ranks than a matrix
-Table pair_times_table(std::span<const TopologyCase> cases, bool streams);
+Table pair_times_table(TopologyCases cases, bool streams);
 
 /// The pairs that are slowest against those as far apart, first those that are in most repetitions.
 /// @return with its title; without lines: the case has none, or its ranks shared cores and that is
 /// not asked for
-Table slowest_pairs_table(const TopologyCase& one, const nlohmann::ordered_json& context,
-                          bool judge_shared);
+Table slowest_pairs_table(const TopologyCase& one, const Json& context, bool judge_shared);
 
 // ---- Columns of numbers that not every line has.
 
@@ -54,7 +52,7 @@ Table slowest_pairs_table(const TopologyCase& one, const nlohmann::ordered_json&
 template <class Line>
 struct NumberColumn {
   Table::Column head;  ///< with the unit
-  std::function<std::optional<double>(const Line&)> number;
+  std::function<Number(const Line&)> number;
   int max_decimals = 0;
   double size = 1;            ///< of the unit
   bool three_digits = false;  ///< of each number; else as many decimals as the least needs
@@ -63,7 +61,7 @@ struct NumberColumn {
 /// @param number  [ns]
 template <class Line>
 NumberColumn<Line> time_column(const char* head, const Unit& unit, int max_decimals,
-                               std::function<std::optional<double>(const Line&)> number) {
+                               std::function<Number(const Line&)> number) {
   return {{head, std::string(unit.name)}, std::move(number), max_decimals, unit.size};
 }
 
@@ -90,7 +88,7 @@ void add_numbers(Table& table, std::span<const Line> lines,
 
 /// The unit for times in one column, by the least of them.
 template <class Line>
-Unit unit_of_times(std::span<const Line> lines, std::optional<double> Line::*member) {
+Unit unit_of_times(std::span<const Line> lines, Number Line::*member) {
   double min = INFINITY;
   for (const Line& line : lines)
     if (line.*member && *(line.*member) > 0) min = std::min(min, *(line.*member));

@@ -4,12 +4,9 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <iterator>
-#include <span>
 
 #include "reports/summary/defaults.h"
 #include "reports/summary/facts.h"
-#include "reports/summary/metric.h"
 #include "reports/text/case_text.h"
 #include "reports/topology/cases.h"
 #include "reports/topology/decision_table.h"
@@ -20,11 +17,9 @@
 namespace rdmameter {
 namespace {
 
-using Cases = std::span<const TopologyCase>;
-
 /// "pairs, 64 B, half round trip"
 std::string table_title(const TopologyCase& one) {
-  const Row& row = *one.summary.repetitions.front();
+  const Row& row = one.summary.first();
   std::string title = fmt::format("{}, {} B", printable(one.topology->traffic), one.size_bytes);
   if (!usual_schedule(*one.topology)) title += ", " + printable(one.topology->schedule);
   if (row.latency) title += row.latency->half_round_trip ? ", half round trip" : ", latency";
@@ -43,14 +38,13 @@ std::string shapes_text(Table table, std::string title, const TextStyle& style) 
 }
 
 /// For each size: what each graph needs, from the first traffic that measured it.
-std::string resources(Cases cases, const std::vector<std::uint64_t>& sizes,
+std::string resources(TopologyCases cases, const std::set<std::uint64_t>& sizes,
                       const TextStyle& style) {
   std::string text;
   for (const std::uint64_t size : sizes) {
     std::vector<TopologyCase> chosen;
     for (const TopologyCase& one : cases)
-      if (one.size_bytes == size &&
-          std::none_of(chosen.begin(), chosen.end(), [&one](const TopologyCase& other) {
+      if (one.size_bytes == size && std::ranges::none_of(chosen, [&one](const TopologyCase& other) {
             return shape_label(other) == shape_label(one) &&
                    other.topology->ranks == one.topology->ranks;
           }))
@@ -64,19 +58,18 @@ std::string resources(Cases cases, const std::vector<std::uint64_t>& sizes,
 }
 
 /// For each traffic and size: shapes over ranks, and where pairs are at different distances, those.
-std::string tables(Cases cases, const TextStyle& style) {
+std::string tables(TopologyCases cases, const TextStyle& style) {
   std::string text;
   while (!cases.empty()) {
     const auto end = std::ranges::find_if_not(
         cases, [&](const TopologyCase& one) { return same_table(one, cases.front()); });
-    const Cases together(cases.begin(), end);
+    const TopologyCases together(cases.begin(), end);
     const std::string title = table_title(together.front());
     Table measured = shapes_keys(together);
     add_measurements(measured, together);
     measured.title = title;
-    std::vector<TopologyCase> distant;
-    std::ranges::copy_if(together, std::back_inserter(distant),
-                         [](const TopologyCase& one) { return one.topology->by_hops.size() > 1; });
+    const auto distant = filtered(
+        together, [](const TopologyCase& one) { return one.topology->by_hops.size() > 1; });
     Table by_hops = shapes_keys(distant);
     add_times_by_hops(by_hops, distant);
     text += titled(measured, style) + shapes_text(by_hops, "p50 by hops: " + title, style);
@@ -92,7 +85,8 @@ std::string failures(const ResultFile& file, const TopologyCase& one, const Text
   return text;
 }
 
-std::string matrices(const ResultFile& file, Cases cases, const TopologyTextOptions& options) {
+std::string matrices(const ResultFile& file, TopologyCases cases,
+                     const TopologyTextOptions& options) {
   std::string text;
   for (const TopologyCase* one :
        pictured_cases(cases, options.all_matrices, options.judge_shared)) {
@@ -116,7 +110,8 @@ std::string matrices(const ResultFile& file, Cases cases, const TopologyTextOpti
 }
 
 /// In place of matrices that are too large for a file.
-std::string pair_times(const ResultFile& file, Cases cases, const TopologyTextOptions& options) {
+std::string pair_times(const ResultFile& file, TopologyCases cases,
+                       const TopologyTextOptions& options) {
   std::string text;
   for (const bool streams : {false, true})
     text += titled(pair_times_table(cases, streams), options.style);

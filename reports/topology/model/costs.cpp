@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
 #include <numeric>
 #include <set>
 #include <tuple>
@@ -13,12 +12,6 @@
 
 namespace rdmameter {
 namespace {
-
-std::vector<Observation> observations_of(std::span<const FitPoint> points) {
-  std::vector<Observation> observations;
-  for (const FitPoint& point : points) observations.push_back(point.observation);
-  return observations;
-}
 
 double value_of(const LeastSquares& fit, std::span<const double> terms) {
   return std::inner_product(terms.begin(), terms.end(), fit.coefficients.begin(), 0.0);
@@ -40,8 +33,8 @@ double spread_of(const LeastSquares& fit, std::size_t points) {
 }  // namespace
 
 CostFit::CostFit(std::span<const FitPoint> points)
-    : squares_(least_squares(observations_of(points))),
-      identifiable_(observations_of(points)),
+    : squares_(least_squares(mapped(points, &FitPoint::observation))),
+      identifiable_(mapped(points, &FitPoint::observation)),
       spread_(spread_of(squares_, points.size())),
       points_(points.size()),
       rows_(rows_of(points)),
@@ -69,9 +62,8 @@ double CostFit::leverage(std::span<const double> terms) const {
   return sum / (value * value);
 }
 
-std::optional<PredictionInterval> CostFit::interval(std::span<const double> terms,
-                                                    const std::string& graph,
-                                                    std::size_t kind) const {
+std::optional<Interval> CostFit::interval(std::span<const double> terms, const std::string& graph,
+                                          std::size_t kind) const {
   constexpr double kBeyond = 0.025;  // on each side
   const double tells_nothing = std::log(10);
   const auto known = static_cast<std::size_t>(std::ranges::count(squares_.known, true));
@@ -83,7 +75,7 @@ std::optional<PredictionInterval> CostFit::interval(std::span<const double> term
   const double half = std::max(t * spread_ * std::sqrt(1 + of_row * leverage(terms)),
                                std::log1p(error));  // of the log
   if (half > tells_nothing) return std::nullopt;
-  return PredictionInterval{value * std::exp(-half), value * std::exp(half)};
+  return Interval{value * std::exp(-half), value * std::exp(half)};
 }
 
 void CostFit::leave_out_max_ranks(std::span<const FitPoint> points) {
@@ -96,12 +88,12 @@ void CostFit::leave_out_max_ranks(std::span<const FitPoint> points) {
     else
       left_out[{point.graph, point.kind, point.observation.terms}].push_back(
           point.observation.value);
-  const LeastSquares fit = least_squares(observations_of(fewer));
-  const IdentifiableTerms identifiable(observations_of(fewer));
+  const LeastSquares fit = least_squares(mapped(fewer, &FitPoint::observation));
+  const IdentifiableTerms identifiable(mapped(fewer, &FitPoint::observation));
   for (auto& [of, values] : left_out) {
     const auto& [graph, kind, terms] = of;
     const double measured = median(std::move(values));
-    std::optional<double>& largest = errors_.try_emplace({graph, kind}, 0.0).first->second;
+    Number& largest = errors_.try_emplace({graph, kind}, 0.0).first->second;
     if (!identifiable.contains(terms))
       largest.reset();
     else if (largest)
@@ -113,8 +105,7 @@ double CostFit::value(std::span<const double> terms) const {
   return value_of(squares_, terms);
 }
 
-std::optional<double> CostFit::error_at_max_ranks(const std::string& graph,
-                                                  std::size_t kind) const {
+Number CostFit::error_at_max_ranks(const std::string& graph, std::size_t kind) const {
   const auto found = errors_.find({graph, kind});
   return found == errors_.end() ? std::nullopt : found->second;
 }
@@ -134,7 +125,7 @@ std::vector<double> CostFit::terms(const RouteKinds& route, double bytes) {
 }
 
 CostFit::OfKind CostFit::costs_of(PairKind kind) const {
-  const auto cost = [&](std::size_t sort, double bytes) -> std::optional<double> {
+  const auto cost = [&](std::size_t sort, double bytes) -> Number {
     std::vector<double> terms(3 * kHostKinds);
     terms[sort * kHostKinds + static_cast<std::size_t>(kind)] = 1;
     if (sort < 2) terms[2 * kHostKinds + static_cast<std::size_t>(kind)] = bytes;

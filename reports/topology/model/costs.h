@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "reports/stats/least_squares.h"
+#include "reports/stats/ranks.h"
 #include "reports/topology/model/pair_kinds.h"
 
 namespace rdmameter {
@@ -23,10 +24,6 @@ struct FitPoint {
   Observation observation;
   std::size_t row = 0;   ///< of the result: what disturbs one of its points may disturb all
   std::size_t kind = 0;  ///< of the pairs: each kind has an error of its own
-};
-
-struct PredictionInterval {
-  double low = 0, high = 0;
 };
 
 /// The cost of a message by hops and bytes: the model of docs/topologies-reference.md. time = alpha
@@ -60,14 +57,14 @@ class CostFit {
   /// as one. It is no narrower than error_at_max_ranks() of the graph.
   /// @return nothing: no more rows than coefficients, a value of 0, or ends more than ten
   ///         times as large and small as the value, which would tell nothing
-  std::optional<PredictionInterval> interval(std::span<const double> terms,
-                                             const std::string& graph, std::size_t kind = 0) const;
+  std::optional<Interval> interval(std::span<const double> terms, const std::string& graph,
+                                   std::size_t kind = 0) const;
 
   /// The error of leaving out the largest number of ranks: a fit to the points of fewer ranks
   /// predicts that graph's values of that kind there, and this is the largest relative error of
   /// them. Values with the same terms are repetitions; their median counts.
   /// @return nothing: they were not measured there, or fewer ranks do not tell all of them
-  std::optional<double> error_at_max_ranks(const std::string& graph, std::size_t kind = 0) const;
+  Number error_at_max_ranks(const std::string& graph, std::size_t kind = 0) const;
 
   bool by_kind() const { return by_kind_; }
   /// @pre not by_kind()
@@ -78,7 +75,7 @@ class CostFit {
   /// The costs of edges of a kind. Nothing: the points do not identify it. Where one size leaves
   /// beta open, the others are those of that size. @pre by_kind()
   struct OfKind {
-    std::optional<double> alpha_ns, per_hop_ns, beta_ns_per_byte;
+    Number alpha_ns, per_hop_ns, beta_ns_per_byte;
   };
   OfKind costs_of(PairKind kind) const;
 
@@ -91,7 +88,7 @@ class CostFit {
   double spread_;
   std::size_t points_, rows_;
   /// By graph and kind; nothing: not told by fewer ranks.
-  std::map<std::pair<std::string, std::size_t>, std::optional<double>> errors_;
+  std::map<std::pair<std::string, std::size_t>, Number> errors_;
   bool by_kind_;
   double bytes_;  ///< of the first point
 };

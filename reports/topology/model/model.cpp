@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <set>
 #include <string_view>
 #include <utility>
 
@@ -20,15 +19,13 @@
 namespace rdmameter {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 /// What may differ from row to row of one model, since the model itself knows it, or since it says
 /// nothing of what is measured.
 bool is_of_the_model(std::string_view key) {
   static constexpr std::string_view kKeys[] = {
       "test",         "graph",   "ranks",  "size_bytes", "traffic", "schedule",
       "qps_per_edge", "inflate", "active", "iterations", "warmup",  "duration_ns"};
-  return std::find(std::begin(kKeys), std::end(kKeys), key) != std::end(kKeys);
+  return std::ranges::count(kKeys, key) > 0;
 }
 
 Json setting_of(const Row& row) {
@@ -51,11 +48,6 @@ bool is_part_of(const Json& setting, const Json& other) {
 
 bool fits(const Json& setting, const Json& other) {
   return is_part_of(setting, other) && is_part_of(other, setting);
-}
-
-double max_qps(const TopologyData& topology) {
-  const auto max = std::max_element(topology.qps_per_rank.begin(), topology.qps_per_rank.end());
-  return max == topology.qps_per_rank.end() ? 1.0 : std::max(1.0, static_cast<double>(*max));
 }
 
 /// One way.
@@ -107,23 +99,21 @@ class ModelCollector {
     if (const ModelShape shape = shape_of(row);
         std::ranges::find(model_.shapes, shape) == model_.shapes.end())
       model_.shapes.push_back(shape);
-    ranks_.insert(topology.ranks);
-    if (message_size_of(row) > 0) sizes_.insert(message_size_of(row));  // a barrier has none
+    model_.ranks.insert(topology.ranks);
+    if (const std::uint64_t size = message_size_of(row); size > 0)  // a barrier has none
+      model_.sizes_bytes.insert(size);
     model_.yielding = model_.yielding || topology.yielding;
     model_.judged_shared =
         model_.judged_shared || (topology.yielding && topology.straggler &&
                                  topology.straggler->verdict != Straggler::Verdict::unknown);
-    model_.max_qps = std::max(model_.max_qps, max_qps(topology));
+    model_.max_qps = std::max({1.0, model_.max_qps, real(most_qps(topology))});
     ++rows_;
     if (reach_of(topology.traffic) == Reach::pair) pairs_.emplace_back(&row, rows_);
     add_memory(row);
-    if (message_interval_ns(row) && topology.hops) exchanges_.insert(exchange_name(topology));
+    if (message_interval_ns(row) && topology.hops) model_.exchanges.insert(exchange_name(topology));
   }
 
   TopologyModel take() {
-    model_.ranks.assign(ranks_.begin(), ranks_.end());
-    model_.sizes_bytes.assign(sizes_.begin(), sizes_.end());
-    model_.exchanges.assign(exchanges_.begin(), exchanges_.end());
     place_pairs();
     const bool by_kind = std::ranges::count(model_.kinds, true) > 1;
     const std::vector<FitPoint> latencies = by_kind ? points_by_kind() : points_by_hops();
@@ -185,7 +175,7 @@ class ModelCollector {
 
   using TimesByKind = std::map<std::pair<std::size_t, RouteKinds>, std::vector<double>>;
 
-  static TimesByKind times_by_kind(const std::vector<std::vector<std::optional<double>>>& matrix_ns,
+  static TimesByKind times_by_kind(const std::vector<std::vector<Number>>& matrix_ns,
                                    const PlacedRoutes& routes) {
     TimesByKind times;
     for (Rank from = 0; from < matrix_ns.size(); ++from)
@@ -201,7 +191,7 @@ class ModelCollector {
     const TopologyData& topology = *row.topology;
     if (topology.collective) return;
     const bool one_qp = has_one_qp(topology.graph);
-    const auto peers = one_qp ? topology.ranks - 1 : static_cast<std::uint64_t>(max_qps(topology));
+    const auto peers = one_qp ? topology.ranks - 1 : std::max<std::uint64_t>(1, most_qps(topology));
     const double bytes = sum_of_amounts(topology.connection_bytes);
     if (!(bytes > 0)) return;
     const Reach reach = reach_of(topology.traffic);
@@ -214,9 +204,7 @@ class ModelCollector {
 
   RankPlaces hosts_of_result_;
   TopologyModel model_;
-  std::set<std::uint64_t> ranks_, sizes_;
   std::size_t rows_ = 0;
-  std::set<std::string> exchanges_;
   std::vector<std::pair<const Row*, std::size_t>> pairs_;  ///< with their numbers
   std::vector<RankPlaces> places_;                         ///< of each of pairs_
   std::size_t rows_with_memory_ = 0, rows_of_closed_form_ = 0;
@@ -285,8 +273,8 @@ void add_latency(const CostFit& fit, const std::string& graph, const Prediction&
   }
 }
 
-std::optional<double> memory_at(const TopologyModel& model, const Prediction& prediction,
-                                std::uint64_t size_bytes) {
+Number memory_at(const TopologyModel& model, const Prediction& prediction,
+                 std::uint64_t size_bytes) {
   if (!model.knows_memory) return std::nullopt;
   const std::uint64_t peers =
       prediction.figures.one_qp ? prediction.figures.neighbours : prediction.qps_per_rank;
@@ -295,6 +283,11 @@ std::optional<double> memory_at(const TopologyModel& model, const Prediction& pr
 }
 
 }  // namespace
+
+std::uint64_t most_qps(const TopologyData& topology) {
+  const auto& each = topology.qps_per_rank;
+  return each.empty() ? 0 : std::ranges::max(each);
+}
 
 double sum_of_amounts(const NamedCounts& amounts) {
   double sum = 0;
@@ -306,8 +299,7 @@ std::vector<TopologyModel> topology_models(std::span<const Row> rows, const Json
   std::vector<ModelCollector> collectors;
   const RankPlaces hosts = hosts_of(context);
   // As they were planned: they may have been measured in another order.
-  std::vector<const Row*> planned;
-  for (const Row& row : rows) planned.push_back(&row);
+  auto planned = mapped(rows, [](const Row& row) { return &row; });
   std::ranges::stable_sort(planned, {}, &Row::family_index);
   for (const Row* each : planned) {
     const Row& row = *each;
@@ -324,7 +316,7 @@ std::vector<TopologyModel> topology_models(std::span<const Row> rows, const Json
   return models;
 }
 
-std::optional<double> mean_latency_ns(const Row& row) {
+Number mean_latency_ns(const Row& row) {
   if (!row.topology || reach_of(row.topology->traffic) != Reach::pair) return std::nullopt;
   double sum_ns = 0, samples = 0;
   for (const auto& [hops, latency] : row.topology->by_hops) {
@@ -343,14 +335,14 @@ std::string exchange_name(const TopologyData& topology) {
   return usual_schedule(topology) ? topology.traffic : topology.traffic + " " + topology.schedule;
 }
 
-std::size_t model_of(std::span<const TopologyModel> models, const Row& row) {
+std::size_t model_of(TopologyModels models, const Row& row) {
   const Json setting = setting_of(row);
   const auto found = std::ranges::find_if(
       models, [&](const TopologyModel& model) { return fits(model.setting, setting); });
   return static_cast<std::size_t>(found - models.begin());
 }
 
-std::optional<double> message_interval_ns(const Row& row) {
+Number message_interval_ns(const Row& row) {
   if (!row.topology || !row.bandwidth || row.bandwidth->messages == 0 ||
       row.bandwidth->window_ns == 0 || in_rounds(reach_of(row.topology->traffic)))
     return std::nullopt;
@@ -358,13 +350,13 @@ std::optional<double> message_interval_ns(const Row& row) {
          static_cast<double>(row.bandwidth->messages);
 }
 
-std::optional<double> collective_bound_ns(const TopologyModel& model, const CollectiveData& data) {
+Number collective_bound_ns(const TopologyModel& model, const CollectiveData& data) {
   if (!has_one_beta(model)) return std::nullopt;
   const Costs costs = model.latency->costs();
   return real(data.steps) * costs.alpha_ns + real(data.step_bytes) * costs.beta_ns_per_byte;
 }
 
-std::optional<double> model_share(const TopologyModel& model, const Row& row) {
+Number model_share(const TopologyModel& model, const Row& row) {
   if (row.topology && row.topology->collective && row.latency) {
     const auto bound_ns = collective_bound_ns(model, *row.topology->collective);
     const double time_ns = median_ns(*row.latency);

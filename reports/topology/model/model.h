@@ -5,13 +5,14 @@
 #pragma once
 
 #include <cstdint>
-#include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "core/result/row.h"
+#include "reports/summary/facts.h"
 #include "reports/topology/model/costs.h"
 #include "reports/topology/model/pair_kinds.h"
 #include "topologies/graphs/graph.h"
@@ -28,6 +29,8 @@ struct ModelShape {
 ModelShape shape_of(const Row& row);
 
 double sum_of_amounts(const NamedCounts& amounts);
+/// Of the rank with most; 0: not known.
+std::uint64_t most_qps(const TopologyData& topology);
 /// The size of a row's messages; 0: it has none.
 std::uint64_t message_size_of(const Row& row);
 /// "mesh", "ring qps_per_edge:4"
@@ -36,14 +39,13 @@ std::string shape_text(const ModelShape& shape);
 /// The model from the rows of one set of axes. Shapes, ranks, sizes and traffics are of
 /// all of them.
 struct TopologyModel {
-  nlohmann::ordered_json setting;          ///< the other axes
-  std::vector<ModelShape> shapes;          ///< as measured, in the order of the cases
-  std::vector<std::uint64_t> ranks;        ///< ascending
-  std::vector<std::uint64_t> sizes_bytes;  ///< ascending
-  bool yielding = false;                   ///< in some row, ranks outnumbered cores
-  bool judged_shared = false;              ///< such a row has a verdict: topo --judge-shared
-  double max_qps = 0;                      ///< of a rank
-  std::optional<CostFit> latency;          ///< one way, between two ranks of a quiet network
+  Json setting;                    ///< the other axes
+  std::vector<ModelShape> shapes;  ///< as measured, in the order of the cases
+  std::set<std::uint64_t> ranks, sizes_bytes;
+  bool yielding = false;             ///< in some row, ranks outnumbered cores
+  bool judged_shared = false;        ///< such a row has a verdict: topo --judge-shared
+  double max_qps = 0;                ///< of a rank
+  std::optional<CostFit> latency;    ///< one way, between two ranks of a quiet network
   RankPlaces places;                 ///< of the pairs that `latency` was fitted to, of most ranks
   ByKind<bool> kinds{};              ///< are there such pairs among them?
   bool unknown_kinds = false;        ///< and others, of which it is not known
@@ -52,20 +54,21 @@ struct TopologyModel {
   /// Then so do predictions.
   bool knows_memory = false;
   bool relays = false;  ///< did messages go between all ranks, so that some are relayed?
-  /// Traffics whose rate was measured, as exchange_name() calls them, in order.
-  std::vector<std::string> exchanges;
+  /// Traffics whose rate was measured, as exchange_name() calls them.
+  std::set<std::string> exchanges;
 };
+
+using TopologyModels = std::span<const TopologyModel>;
 
 /// One model for each setting. A row whose traffic lacks an axis of another (pairs, seed) goes into
 /// the first model that fits otherwise. Rows without a topology, or without a measurement, are
 /// passed over.
 /// @param context  of the result: which ranks are on one host
-std::vector<TopologyModel> topology_models(std::span<const Row> rows,
-                                           const nlohmann::ordered_json& context = {});
+std::vector<TopologyModel> topology_models(std::span<const Row> rows, const Json& context = {});
 
 /// The mean over all pairs of the median one-way time of as many hops: what predictions of the mean
 /// latency are to be held against. A mean of all samples would be the tail's. Of traffic `pairs`.
-std::optional<double> mean_latency_ns(const Row& row);
+Number mean_latency_ns(const Row& row);
 
 /// Is it the schedule that a run has by default? Titles do not name it.
 bool usual_schedule(const TopologyData& topology);
@@ -74,26 +77,26 @@ bool usual_schedule(const TopologyData& topology);
 std::string exchange_name(const TopologyData& topology);
 
 /// Which of topology_models() the row went into. @pre it is of a topology that was measured
-std::size_t model_of(std::span<const TopologyModel> models, const Row& row);
+std::size_t model_of(TopologyModels models, const Row& row);
 
 /// The time from one message of a rank to its next, of a row whose rate was measured [ns].
-std::optional<double> message_interval_ns(const Row& row);
+Number message_interval_ns(const Row& row);
 
 /// The least time of a collective whose messages go to neighbours: steps * alpha + what they send *
 /// beta. Nothing: the costs are not known, or hosts mix, so that there is no one alpha.
-std::optional<double> collective_bound_ns(const TopologyModel& model, const CollectiveData& data);
+Number collective_bound_ns(const TopologyModel& model, const CollectiveData& data);
 
 /// Of a collective: its bound / the median time. Else:
 /// which part of its model a measured exchange reaches: (alpha + hops * bytes * beta) of the
 /// latencies / message_interval_ns(), hops being how often a message is sent. All-to-all in p - 1
 /// steps: (p-1)(alpha + m beta) over a mesh. Beyond 1: messages overlap. Nothing where that takes
 /// more than is known here, as of an incast.
-std::optional<double> model_share(const TopologyModel& model, const Row& row);
+Number model_share(const TopologyModel& model, const Row& row);
 
 /// The predicted latency of one message.
 struct PredictedLatency {
-  std::optional<double> mean_ns, farthest_ns;          ///< over all pairs; of the farthest
-  std::optional<PredictionInterval> mean_interval_ns;  ///< CostFit::interval()
+  Number mean_ns, farthest_ns;               ///< over all pairs; of the farthest
+  std::optional<Interval> mean_interval_ns;  ///< CostFit::interval()
 };
 
 /// A shape at a number of ranks, by the model.
@@ -103,9 +106,9 @@ struct Prediction {
   std::uint64_t qps_per_rank = 0, qps_total = 0;  ///< of the rank with most; of all
   struct AtSize {
     std::uint64_t size_bytes = 0;
-    PredictedLatency all;                ///< where the model has costs by kind, without intervals
-    ByKind<PredictedLatency> of_kind;    ///< where `pairs` is known
-    std::optional<double> memory_bytes;  ///< of the rank with most
+    PredictedLatency all;              ///< where the model has costs by kind, without intervals
+    ByKind<PredictedLatency> of_kind;  ///< where `pairs` is known
+    Number memory_bytes;               ///< of the rank with most
   };
   std::vector<AtSize> sizes;
   /// Where the model has costs by kind. Nothing: they take more than is known of the places.

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "core/base/error.h"
+#include "reports/summary/facts.h"
 #include "topologies/graphs/routes.h"
 
 namespace rdmameter {
@@ -149,10 +150,7 @@ ByKind<double> shares_of(const RankPlaces& places) {
 }
 
 std::optional<Graph> graph_of(const Row& row) {
-  const auto seed = row.case_object.find("seed");
-  const bool seeded = seed != row.case_object.end() && seed->is_number_unsigned();
-  return graph_of(row.topology->graph, row.topology->ranks,
-                  seeded ? seed->get<std::uint64_t>() : 0);
+  return graph_of(row.topology->graph, row.topology->ranks, count_at(row.case_object, "seed"));
 }
 
 std::optional<PairsByKind> pairs_by_kind(const ShapeFigures& figures, std::uint64_t ranks,

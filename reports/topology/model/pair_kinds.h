@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/result/row.h"
+#include "reports/stats/sample.h"
 #include "topologies/graphs/graph.h"
 #include "topologies/graphs/routes.h"
 
@@ -24,7 +25,7 @@ std::optional<Graph> graph_of(const Row& row);
 
 /// The pairs of a graph that are of one kind.
 struct PairsOfKind {
-  std::optional<double> share;     ///< of all pairs; nothing: not known
+  Number share;                    ///< of all pairs; nothing: not known
   RouteKinds mean;                 ///< over its pairs
   std::vector<RouteKinds> routes;  ///< each once
 };

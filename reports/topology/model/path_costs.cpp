@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "reports/stats/least_squares.h"
+#include "reports/summary/facts.h"
 #include "reports/topology/model/costs.h"
 #include "reports/topology/model/model.h"
 #include "topologies/traffic/traffic.h"
@@ -16,8 +17,7 @@ bool is_of_pairs(const Row& row) {
   if (row.status != Row::Status::ok || !row.topology || row_path(row) == "simulated") return false;
   const TopologyData& topology = *row.topology;
   return topology.ranks >= 2 && topology.ranks <= kMaxMatrixRanks && !topology.matrix_ns.empty() &&
-         reach_of(topology.traffic) == Reach::pair &&
-         row.case_object.value("transport", nlohmann::ordered_json()) == "rc";
+         reach_of(topology.traffic) == Reach::pair && fact_at(row.case_object, "transport") == "rc";
 }
 
 /// @return false: it cannot be told which ranks are on one host

@@ -3,7 +3,6 @@
 // within a host and between hosts, each with coefficients of its own.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <optional>
 
@@ -15,9 +14,9 @@ namespace rdmameter {
 
 /// The cost of one kind of path. Nothing: the measured rows do not give it.
 struct PathCost {
-  std::optional<double> delay_ns;        ///< of an empty message between neighbours
-  std::optional<double> relay_delay_ns;  ///< of one that a rank passes on
-  std::optional<double> ns_per_byte;     ///< on each hop
+  Number delay_ns;        ///< of an empty message between neighbours
+  Number relay_delay_ns;  ///< of one that a rank passes on
+  Number ns_per_byte;     ///< on each hop
 };
 
 struct PathCosts {

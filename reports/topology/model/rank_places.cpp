@@ -12,8 +12,6 @@
 namespace rdmameter {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 /// As the simulator has them.
 RankPlaces simulated_hosts(const Row& row) {
   const std::uint64_t per_host = network_part(row, "ranks-per-host:");

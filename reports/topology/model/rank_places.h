@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <span>
 #include <string>
@@ -11,6 +10,7 @@
 #include <vector>
 
 #include "core/result/row.h"
+#include "reports/summary/facts.h"
 #include "topologies/graphs/routes.h"
 
 namespace rdmameter {
@@ -22,7 +22,7 @@ std::string row_path(const Row& row);
 std::uint64_t network_part(const Row& row, std::string_view part);
 
 /// The hosts, as the context of a result has them.
-RankPlaces hosts_of(const nlohmann::ordered_json& context);
+RankPlaces hosts_of(const Json& context);
 
 /// Of the ranks of a row: those of the result, or of a simulated row those of its network. No NUMA
 /// nodes. Empty: not known.

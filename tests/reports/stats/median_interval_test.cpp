@@ -17,7 +17,7 @@ TEST(MedianInterval, HasTheRanksOfTheSignTest) {
   // never further in.
   Values values;
   for (int i = 0; i < 100; ++i) values.push_back(37 * i % 100);  // 0 to 99, neighbours unlike
-  const Bounds bounds = median_interval(values, 0.95);
+  const Interval bounds = median_interval(values, 0.95);
   EXPECT_NEAR(bounds.low, 39, 1);
   EXPECT_NEAR(bounds.high, 60, 1);
   EXPECT_LE(bounds.low, 39);
@@ -25,13 +25,13 @@ TEST(MedianInterval, HasTheRanksOfTheSignTest) {
 }
 
 TEST(MedianInterval, OfAFewValuesHasNoBounds) {
-  const Bounds bounds = median_interval(Values{1, 2, 3, 2, 1}, 0.95);
+  const Interval bounds = median_interval(Values{1, 2, 3, 2, 1}, 0.95);
   EXPECT_TRUE(std::isinf(bounds.low));
   EXPECT_TRUE(std::isinf(bounds.high));
 }
 
 TEST(MedianInterval, OfEqualValuesIsThatValue) {
-  const Bounds bounds = median_interval(Values(20, 5), 0.95);
+  const Interval bounds = median_interval(Values(20, 5), 0.95);
   EXPECT_EQ(bounds.low, 5);
   EXPECT_EQ(bounds.high, 5);
 }
@@ -42,7 +42,7 @@ TEST(MedianInterval, IsWiderWhereNeighboursAreAlike) {
     alike.push_back(i < 100 ? i : 199 - i);  // up, and down again: each value twice
     unlike.push_back(37 * i % 100);
   }
-  const Bounds wide = median_interval(alike, 0.95), narrow = median_interval(unlike, 0.95);
+  const Interval wide = median_interval(alike, 0.95), narrow = median_interval(unlike, 0.95);
   EXPECT_GT(wide.high - wide.low, 3 * (narrow.high - narrow.low));
 }
 
@@ -96,7 +96,7 @@ TEST(MedianInterval, HoldsTheMedianAsOftenAsItSays) {
       Series series(kept);
       int held = 0;
       for (int round = 0; round < kRounds; ++round) {
-        const Bounds bounds = median_interval(series.draw(count), 0.95);
+        const Interval bounds = median_interval(series.draw(count), 0.95);
         held += bounds.low <= 100 && 100 <= bounds.high;
       }
       EXPECT_GE(held, 0.95 * kRounds) << kept << ", " << count;

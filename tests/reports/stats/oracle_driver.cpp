@@ -21,7 +21,7 @@ using Values = std::vector<double>;
 Json two_samples(const Json& given) {
   const auto x = given["x"].get<Values>(), y = given["y"].get<Values>();
   const MannWhitney test = mann_whitney(x, y);
-  const Bounds bounds = rank_interval(x, y, 0.95);
+  const Interval bounds = rank_interval(x, y, 0.95);
   return {{"greater", test.greater},
           {"less", test.less},
           {"shift", hodges_lehmann_shift(x, y)},

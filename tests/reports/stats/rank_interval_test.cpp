@@ -20,7 +20,7 @@ TEST(RankInterval, LeavesOutWhatTheTablesSay) {
 
 TEST(RankInterval, OfFewerThanFourASideIsWithoutBounds) {
   EXPECT_EQ(rank_of_bound(3, 3, 0.95), 0U);
-  const Bounds bounds = rank_interval(Values{1, 2, 3}, Values{1, 2, 3}, 0.95);
+  const Interval bounds = rank_interval(Values{1, 2, 3}, Values{1, 2, 3}, 0.95);
   EXPECT_TRUE(std::isinf(bounds.low));
   EXPECT_TRUE(std::isinf(bounds.high));
 }
@@ -36,7 +36,7 @@ TEST(RankInterval, ByTheNormalDistributionGoesOnWhereTheExactOneEnds) {
 
 TEST(RankInterval, IsOfSortedDifferences) {
   const Values x{0, 10, 20, 30}, y{1, 11, 21, 31};
-  const Bounds bounds = rank_interval(x, y, 0.95);  // of 16 differences the outermost
+  const Interval bounds = rank_interval(x, y, 0.95);  // of 16 differences the outermost
   EXPECT_EQ(bounds.low, -29);
   EXPECT_EQ(bounds.high, 31);
 }
@@ -50,7 +50,7 @@ double coverage(std::size_t runs, Draw draw) {
     Values x(runs), y(runs);
     for (double& value : x) value = draw();
     for (double& value : y) value = draw() + 1;
-    const Bounds bounds = rank_interval(x, y, 0.95);
+    const Interval bounds = rank_interval(x, y, 0.95);
     held += bounds.low <= 1 && 1 <= bounds.high ? 1 : 0;
   }
   return static_cast<double>(held) / kRounds;

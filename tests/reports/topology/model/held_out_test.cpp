@@ -87,14 +87,14 @@ TopologyModel model_with(const Noise& noise, std::mt19937& engine) {
 struct Tally {
   int inside = 0;
   double widest = 0;
-  void add(const std::optional<PredictionInterval>& interval, double measured) {
+  void add(const std::optional<Interval>& interval, double measured) {
     ASSERT_TRUE(interval);
     inside += interval->low <= measured && measured <= interval->high;
     widest = std::max(widest, interval->high / interval->low);
   }
 };
 
-PredictionInterval counted(const Noise& noise) {
+Interval counted(const Noise& noise) {
   int least = kSeeds;
   double widest = 0;
   std::map<std::pair<std::string, std::uint64_t>, Tally> mean;

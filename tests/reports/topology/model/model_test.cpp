@@ -36,7 +36,7 @@ TEST(TopologyModels, AreOneForEachSettingOfTheOtherAxes) {
 TEST(TopologyModels, QpsArePredictedByDegree) {
   const TopologyModel model = topology_models(topology_rows()).front();
   EXPECT_EQ(model.shapes, (std::vector<ModelShape>{{"mesh"}, {"ring"}, {"hypercube"}}));
-  EXPECT_EQ(model.ranks, (std::vector<std::uint64_t>{2, 4, 6, 8}));
+  EXPECT_EQ(model.ranks, (std::set<std::uint64_t>{2, 4, 6, 8}));
   const auto mesh = predict(model, {"mesh"}, 100);
   ASSERT_TRUE(mesh);
   EXPECT_EQ(mesh->qps_per_rank, 99U);
@@ -55,7 +55,7 @@ TEST(TopologyModels, WhatGoesNobodyKnowsWhereHasNoShareOfTheModel) {
   rows.push_back(pairs_row("mesh", 4, 64, 0, 1));
   rows.push_back(pairs_row("mesh", 4, 4096, 0, 1));
   const TopologyModel model = topology_models(rows).front();
-  EXPECT_EQ(model.exchanges, std::vector<std::string>{"incast:3"});
+  EXPECT_EQ(model.exchanges, std::set<std::string>{"incast:3"});
   EXPECT_TRUE(model.latency && model.latency->knows_beta());
   EXPECT_FALSE(model_share(model, rows.front()));
 }
