@@ -98,6 +98,7 @@ class CheckRun {
   std::vector<CheckReading> readings() const;
   std::vector<std::string> notes(std::span<const CheckReading> readings) const;
   ExitStatus report(const RunTally& tally, std::vector<CheckFinding> findings);
+  double elapsed_s() const;
 
   const CheckRequest& request_;
   const Invocation& invocation_;
@@ -117,6 +118,10 @@ class CheckRun {
   std::unique_ptr<CheckRows> rows_;
   std::vector<Row> expected_;
 };
+
+double CheckRun::elapsed_s() const {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begun_at_).count();
+}
 
 /// Starts the server, where ssh is to, and examines both ends.
 void CheckRun::reach_peer() {
@@ -298,13 +303,12 @@ ExitStatus CheckRun::report(const RunTally& tally, std::vector<CheckFinding> fin
   rows_->finish(tally);
   if (tally.interrupted || limit_.passed()) return ExitStatus::interrupted;
   const std::vector<CheckReading> read = readings();
-  const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - begun_at_;
   const CheckReport report{.subjects = subjects_,
                            .readings = read,
                            .findings = std::move(findings),
                            .unusable = unusable_,
                            .notes = notes(read),
-                           .elapsed_s = elapsed.count()};
+                           .elapsed_s = elapsed_s()};
   const TextStyle style = terminal_style();
   std::string line = check_line(report, true);
   if (!request_.expect.empty() && count_expected(read, expected_) == 0)
@@ -471,7 +475,7 @@ Action declare_check(CLI::App& app) {
   declare_check_options(app, *options);
   app.footer(check_footer());
   return [options](const Invocation& invocation) {
-    return CheckRun(completed(*options), invocation).measure();
+    return run_check(completed(*options), invocation);
   };
 }
 
