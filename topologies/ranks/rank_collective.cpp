@@ -45,7 +45,7 @@ std::uint64_t received_words(const RankSchedule& schedule) {
 
 RankCollective::RankCollective(OpenDevice& device, ibv_pd& pd, RankQueues& queues,
                                const MessagePattern& pattern)
-    : rank_queues_(queues),
+    : device_queues_(queues),
       plan_(queues.plan()),
       schedule_(plan_.schedule),
       pattern_(pattern),
@@ -69,12 +69,12 @@ RankCollective::RankCollective(OpenDevice& device, ibv_pd& pd, RankQueues& queue
   targets_.reserve(steps);
   arrivals_of_.resize(ranks);
   for (std::size_t i = 0; i < steps; ++i) build_step(schedule_.steps[i], i);
-  build_queues(ranks);
+  build_arrival_queues(ranks);
   for (Hop& hop : hops_) hop_pointers_.push_back(&hop);
   work_ = {.steps = steps_.data(),
            .step_count = static_cast<std::uint32_t>(steps),
            .hops = hop_pointers_.data(),
-           .queues = queues_.data(),
+           .queues = arrival_queues_.data(),
            .sources = sources_.data(),
            .source_count = static_cast<std::uint32_t>(sources_.size())};
   fill();
@@ -121,7 +121,7 @@ void RankCollective::build_send(const SentWords& sent, StepWork& work) {
   hop.wr.num_sge = 1;
   hop.wr.opcode = IBV_WR_SEND_WITH_IMM;
   hop.wr.imm_data = htonl(label(plan_.rank, sent.to));
-  hop.link = rank_queues_.link_to(sent.to);
+  hop.link = device_queues_.link_to(sent.to);
   work.hop = &hop;
 }
 
@@ -157,12 +157,12 @@ std::uint32_t RankCollective::sends_before(const ReceivedWords& received,
   return before;
 }
 
-void RankCollective::build_queues(Rank ranks) {
-  queues_.resize(ranks);
+void RankCollective::build_arrival_queues(Rank ranks) {
+  arrival_queues_.resize(ranks);
   for (Rank source = 0; source < ranks; ++source) {
     if (arrivals_of_[source].empty()) continue;
     sources_.push_back(source);
-    queues_[source].first = arrivals_of_[source].data();
+    arrival_queues_[source].first = arrivals_of_[source].data();
   }
 }
 

@@ -41,9 +41,9 @@ class RankCollective {
   void build_send(const SentWords& sent, StepWork& work);
   void build_arrival(const ReceivedWords& received, StepWork& work);
   std::uint32_t sends_before(const ReceivedWords& received, std::size_t number) const;
-  void build_queues(Rank ranks);
+  void build_arrival_queues(Rank ranks);
 
-  RankQueues& rank_queues_;
+  RankQueues& device_queues_;
   const RankPlan& plan_;
   const RankSchedule& schedule_;
   const MessagePattern pattern_;
@@ -62,7 +62,7 @@ class RankCollective {
   std::vector<std::vector<WordTarget>> targets_;
   std::vector<std::uint8_t> kept_;
   std::vector<std::vector<Arrival*>> arrivals_of_;  ///< by source
-  std::vector<ArrivalQueue> queues_;
+  std::vector<ArrivalQueue> arrival_queues_;
   std::vector<std::uint32_t> sources_;
   CollectiveWork work_;
 };
