@@ -11,12 +11,6 @@ namespace {
 
 constexpr std::uint8_t kNoResult = 0xa5;
 
-std::uint64_t count_words(const std::vector<WordRange>& ranges) {
-  std::uint64_t words = 0;
-  for (const WordRange& range : ranges) words += range.count;
-  return words;
-}
-
 bool overlap(const WordRange& a, const WordRange& b) {
   return a.begin < b.begin + b.count && b.begin < a.begin + a.count;
 }
@@ -30,14 +24,14 @@ bool sent_in_place(const SentWords& sent) {
 std::uint64_t packed_words(const RankSchedule& schedule) {
   std::uint64_t words = 0;
   for (const CollectiveStep& step : schedule.steps)
-    if (step.send && !sent_in_place(*step.send)) words += count_words(step.send->words);
+    if (step.send && !sent_in_place(*step.send)) words += words_in(step.send->words);
   return words;
 }
 
 std::uint64_t received_words(const RankSchedule& schedule) {
   std::uint64_t words = 0;
   for (const CollectiveStep& step : schedule.steps)
-    if (step.receive) words += count_words(step.receive->words);
+    if (step.receive) words += words_in(step.receive->words);
   return words;
 }
 
@@ -101,7 +95,7 @@ void RankCollective::build_step(const CollectiveStep& step, std::size_t number) 
 
 void RankCollective::build_send(const SentWords& sent, StepWork& work) {
   std::uint64_t begin = sent.words.front().begin;
-  const std::uint64_t words = count_words(sent.words);
+  const std::uint64_t words = words_in(sent.words);
   if (!sent_in_place(sent)) {
     begin = schedule_.memory_words + packed_words_;
     for (const WordRange& range : sent.words) {
@@ -136,7 +130,7 @@ void RankCollective::build_arrival(const ReceivedWords& received, StepWork& work
   Arrival& arrival = arrivals_.emplace_back();
   arrival = {.targets = targets.data(),
              .target_count = static_cast<std::uint32_t>(targets.size()),
-             .bytes = count_words(received.words) * kWordBytes,
+             .bytes = words_in(received.words) * kWordBytes,
              .place = kept_.data() + before};
   arrivals_of_[received.from].push_back(&arrival);
   work.arrival = &arrival;
