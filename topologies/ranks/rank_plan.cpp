@@ -103,12 +103,6 @@ std::vector<Flow> flows_at(const TopologyPlan& plan, Rank rank) {
   return flows;
 }
 
-CollectiveTotals totals_of(const TestCase& test_case, const Collective& collective) {
-  const auto ranks = static_cast<Rank>(test_case.ranks);
-  return collective_totals(collective, ranks,
-                           words_of_size(collective.kind, ranks, test_case.size_bytes));
-}
-
 /// A collective's flows are those of its schedule.
 void plan_flows(TopologyPlan& plan) {
   const TrafficKind& kind = *plan.traffic.entry;
@@ -239,14 +233,12 @@ EdgeQps edge_qps(const TestCase& test_case) {
 TopologyPlan plan_topology(const TestCase& test_case) {
   TopologyPlan plan{.test_case = test_case,
                     .shape = read_shape(test_case.graph, test_case.seed),
-                    .traffic = read_traffic(test_case.traffic),
-                    .graph = {},
-                    .round_trips = {}};
+                    .traffic = read_traffic(test_case.traffic)};
   plan.graph = plan.shape.make(static_cast<Rank>(test_case.ranks));
   plan.message_bytes = test_case.size_bytes;
   if (const Collective* const collective = plan.traffic.entry->collective) {
     plan.words = words_of_size(collective->kind, plan.graph.ranks(), test_case.size_bytes);
-    plan.collective = totals_of(test_case, *collective);
+    plan.collective = collective_totals(*collective, plan.graph.ranks(), plan.words);
     plan.message_bytes = plan.collective.largest_words * kWordBytes;
     plan.relayed_hops = count_relayed_hops(plan.graph, plan.collective);
   }
