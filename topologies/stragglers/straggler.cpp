@@ -101,10 +101,7 @@ std::optional<Straggler> slow_rank(const Proportions& proportions) {
   const double spread = 1.4826 * median_of_values(deviations);  // of a normal distribution: sigma
   if (highest < kSlowFactor * usual || highest < usual + kMinDeviations * spread)
     return std::nullopt;
-  Straggler found{.verdict = Straggler::Verdict::node};
-  found.rank = worst;
-  found.factor = highest / usual;
-  return found;
+  return Straggler{.verdict = Straggler::Verdict::node, .rank = worst, .factor = highest / usual};
 }
 
 std::optional<Straggler> slow_pair(const Proportions& proportions) {
