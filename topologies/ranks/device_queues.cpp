@@ -112,9 +112,6 @@ DeviceQueues::DeviceQueues(OpenDevice& device, const RankPlan& plan, std::uint64
     : RankQueues(plan, seed, device.limits.max_qp_wr, !is_iwarp(*device.context)),
       device_(device),
       maker_(inline_bytes_of(receive_mode_, classes_)),
-      info_(endpoint_info_of(device)),
-      barrier_case_(case_),
-      barrier_info_(info_),
       memory_(*device.context, device.limits.max_dm_size_bytes, memory_size(), device.numa_node,
               case_.initiator.memory, device.port.where(), device.memory, case_.registration.gpu),
       domain_(*device.context, case_.queues.thread_domain, device.port.where()) {
@@ -221,18 +218,14 @@ void DeviceQueues::create_barrier(const RankPairs& avoided) {
   barrier_cq_.emplace(*device_.context,
                       CqPlan{.count = 1,
                              .entries = 2 * steps + 2,
-                             .timestamps = false,
                              .domain = barrier_domain_->parent(),
                              .which = "barrier CQ"},
                       barrier_case_, where_);
   barrier_.cq = barrier_cq_->all().front();
   ibv_qp_init_attr attributes{};
   attributes.send_cq = attributes.recv_cq = barrier_.cq;
-  attributes.cap = {.max_send_wr = 2 * steps,
-                    .max_recv_wr = 1,
-                    .max_send_sge = 1,
-                    .max_recv_sge = 1,
-                    .max_inline_data = 0};
+  attributes.cap = {
+      .max_send_wr = 2 * steps, .max_recv_wr = 1, .max_send_sge = 1, .max_recv_sge = 1};
   attributes.qp_type = IBV_QPT_RC;
   const std::size_t count = barrier_partners_.size();
   while (barrier_qps_.size() < count) {
@@ -288,7 +281,6 @@ void DeviceQueues::create_cqs() {
   own_cqs_.emplace(*device_.context,
                    CqPlan{.count = count,
                           .entries = cqes,
-                          .timestamps = false,
                           .domain = domain_.parent(),
                           .which = fmt::format("CQ (one of {})", count)},
                    case_, where_);
@@ -306,8 +298,7 @@ Qp DeviceQueues::create_qp(std::uint64_t number) {
                                        ? 0
                                        : std::max(static_cast<std::uint32_t>(queues.receives), 1U),
                     .max_send_sge = receive_mode_ == ReceiveMode::labelled ? 2U : 1U,
-                    .max_recv_sge = 1,
-                    .max_inline_data = 0};
+                    .max_recv_sge = 1};
   attributes.qp_type = qp_type(case_.transport);
   Qp qp = maker_.make(domain_.of_queues(), attributes);
   if (qp) return qp;
@@ -355,8 +346,7 @@ void DeviceQueues::connect(const std::map<Rank, EndpointInfo>& peers,
 void DeviceQueues::connect_barrier(const std::map<Rank, EndpointInfo>& peers,
                                    std::vector<RefusedEdge>* refused) {
   for (std::size_t i = 0; i < barrier_partners_.size(); ++i) {
-    const RefusedEdge edge{
-        .rank = rank_, .peer = barrier_partners_[i], .reason = {}, .barrier = true};
+    const RefusedEdge edge{.rank = rank_, .peer = barrier_partners_[i], .barrier = true};
     const EndpointInfo& peer = info_of(peers, edge.peer);
     connect_or_refuse(edge, refused, [&] { connect_barrier_to(i, peer); });
   }

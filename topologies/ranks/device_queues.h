@@ -90,10 +90,10 @@ class DeviceQueues : public RankQueues {
   std::uint16_t pkey_index_ = 0;
   QpMaker maker_;
   Stopwatch create_ah_, modify_qp_;
-  EndpointInfo info_;
-  TestCase barrier_case_;  ///< whose messages are a word, whatever the graph's are
+  EndpointInfo info_ = endpoint_info_of(device_);
+  TestCase barrier_case_ = case_;  ///< whose messages are a word, whatever the graph's are
   QpMaker barrier_maker_{kBarrierWord};
-  EndpointInfo barrier_info_;
+  EndpointInfo barrier_info_ = info_;
 
   MessageMemory memory_;
   std::optional<MessageMemory> word_memory_;  ///< where the CPU does not reach `memory_`

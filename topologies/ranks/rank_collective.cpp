@@ -40,8 +40,6 @@ std::uint64_t received_words(const RankSchedule& schedule) {
 RankCollective::RankCollective(OpenDevice& device, ibv_pd& pd, RankQueues& queues,
                                const MessagePattern& pattern)
     : device_queues_(queues),
-      plan_(queues.plan()),
-      schedule_(plan_.schedule),
       pattern_(pattern),
       memory_(*device.context, device.limits.max_dm_size_bytes,
               (schedule_.memory_words + packed_words(schedule_)) * kWordBytes, device.numa_node,

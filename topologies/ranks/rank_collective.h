@@ -44,8 +44,8 @@ class RankCollective {
   void build_arrival_queues(Rank ranks);
 
   RankQueues& device_queues_;
-  const RankPlan& plan_;
-  const RankSchedule& schedule_;
+  const RankPlan& plan_ = device_queues_.plan();
+  const RankSchedule& schedule_ = plan_.schedule;
   const MessagePattern pattern_;
   MessageMemory memory_;
   Mr mr_;

@@ -58,13 +58,7 @@ ibv_send_wr word_write(ibv_sge& words, std::uint64_t address, std::uint32_t rkey
 RankQueues::RankQueues(const RankPlan& plan, std::uint64_t seed, std::uint64_t max_qp_wr,
                        bool immediate)
     : mine_(plan),
-      plan_(plan.all),
-      case_(plan.all.test_case),
-      rank_(plan.rank),
-      neighbours_(plan_.graph.neighbours[rank_]),
       receive_mode_(receive_mode_of(plan_, immediate)),
-      classes_(hop_classes(plan_)),
-      link_count_(neighbours_.size() * edge_qps(case_).all),
       ud_receives_(static_cast<std::uint32_t>(std::min<std::uint64_t>(
           case_.queues.depth * std::max<std::size_t>(neighbours_.size(), 1), max_qp_wr))),
       pattern_(pattern_of(plan_, seed, receive_mode_)) {}

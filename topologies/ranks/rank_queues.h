@@ -141,13 +141,13 @@ class RankQueues {
       unsigned inline_flag);
 
   const RankPlan& mine_;
-  const TopologyPlan& plan_;
-  const TestCase& case_;
-  const Rank rank_;
-  const std::vector<Rank>& neighbours_;
+  const TopologyPlan& plan_ = mine_.all;
+  const TestCase& case_ = plan_.test_case;
+  const Rank rank_ = mine_.rank;
+  const std::vector<Rank>& neighbours_ = plan_.graph.neighbours[rank_];
   const ReceiveMode receive_mode_;
-  const std::uint32_t classes_;
-  const std::uint64_t link_count_;
+  const std::uint32_t classes_ = hop_classes(plan_);
+  const std::uint64_t link_count_ = neighbours_.size() * edge_qps(case_).all;
   const std::uint32_t ud_receives_;
   const MessagePattern pattern_;
 

@@ -47,19 +47,12 @@ RankRun::RankRun(RankQueues& queues, RankResult& result, const RankLoops& loops,
                  const ClockChoice& clock, const StopFlag& stop, Watchdog* watchdog,
                  PairAttempt attempt)
     : queues_(queues),
-      state_(queues.state()),
-      barrier_(*state_.barrier),
-      mine_(queues.plan()),
-      plan_(mine_.all),
-      case_(plan_.test_case),
-      rank_(mine_.rank),
       result_(result),
       loops_(loops),
       clock_(clock),
       stop_(stop),
       watchdog_(watchdog),
-      attempt_(std::move(attempt)),
-      loss_ns_(case_.reliable() ? 0 : case_.loss_timeout_ns) {
+      attempt_(std::move(attempt)) {
   state_.latency = samples_.get();
   state_.operations = state_.lost = 0;
 }

@@ -67,19 +67,19 @@ class RankRun {
   void begin_samples() { std::construct_at(samples_.get()); }
 
   RankQueues& queues_;
-  RankState& state_;
-  Barrier& barrier_;
-  const RankPlan& mine_;
-  const TopologyPlan& plan_;
-  const TestCase& case_;
-  const Rank rank_;
+  RankState& state_ = queues_.state();
+  Barrier& barrier_ = *state_.barrier;
+  const RankPlan& mine_ = queues_.plan();
+  const TopologyPlan& plan_ = mine_.all;
+  const TestCase& case_ = plan_.test_case;
+  const Rank rank_ = mine_.rank;
   RankResult& result_;
   const RankLoops& loops_;
   const ClockChoice& clock_;
   const StopFlag& stop_;
   Watchdog* const watchdog_;
   const PairAttempt attempt_;
-  const std::uint64_t loss_ns_;
+  const std::uint64_t loss_ns_ = case_.reliable() ? 0 : case_.loss_timeout_ns;
   const std::unique_ptr<Histogram> samples_ = std::make_unique<Histogram>();
 };
 
