@@ -109,7 +109,11 @@ void plan_flows(TopologyPlan& plan) {
   TrafficPlan made;
   if (kind.make != nullptr) made = kind.make(plan.graph.ranks(), plan.traffic.numbers);
   for (const auto& flow : plan.collective.flows) made.flows.push_back({flow.from, flow.to});
-  plan.flows = FlowIndex(kind.flow_set, plan.graph.ranks(), flows_of(made));
+  if (kind.flow_set == FlowSet::made) {
+    const std::vector<Flow> flows = flows_of(made);
+    plan.flows_to = list_flows(plan.graph.ranks(), flows, &Flow::from, &Flow::to);
+    plan.flows_from = list_flows(plan.graph.ranks(), flows, &Flow::to, &Flow::from);
+  }
   plan.round_trips = std::move(made.round_trips);
 }
 
@@ -160,16 +164,9 @@ std::string why_not_apart(const TestCase& test_case, const TrafficKind& traffic)
 
 }  // namespace
 
-std::vector<Rank> TopologyPlan::receivers(Rank from) const {
-  return traffic.entry->flow_set == FlowSet::edges ? graph.neighbours[from] : flows.receivers(from);
-}
-
-std::vector<Rank> TopologyPlan::senders(Rank to) const {
-  return traffic.entry->flow_set == FlowSet::edges ? graph.neighbours[to] : flows.senders(to);
-}
-
 bool TopologyPlan::sends(Rank from, Rank to) const {
-  return traffic.entry->flow_set == FlowSet::edges ? graph.has_edge(from, to) : flows.has(from, to);
+  const RankLists& lists = among(flows_to);
+  return lists.empty() ? from != to : std::ranges::binary_search(lists[from], to);
 }
 
 std::string why_no_topology(const TestCase& test_case) {

@@ -46,11 +46,16 @@ struct TopologyPlan {
   }  ///< of pairs of ranks
 
   // Ranks that messages of that one go to, or come from; ascending.
-  std::vector<Rank> receivers(Rank from) const;
-  std::vector<Rank> senders(Rank to) const;
+  std::vector<Rank> receivers(Rank from) const {
+    return listed(among(flows_to), from, graph.ranks());
+  }
+  std::vector<Rank> senders(Rank to) const { return listed(among(flows_from), to, graph.ranks()); }
   bool sends(Rank from, Rank to) const;
 
-  FlowIndex flows = {};  ///< of FlowSet::edges empty
+  RankLists flows_to = {}, flows_from = {};  ///< of FlowSet::made; of others empty
+  const RankLists& among(const RankLists& made) const {
+    return traffic.entry->flow_set == FlowSet::edges ? graph.neighbours : made;
+  }
 };
 
 /// Why this case cannot be measured, beyond what why_impossible() knows; empty: it can.

@@ -9,39 +9,22 @@
 
 namespace rdmameter {
 
-FlowIndex::FlowIndex(FlowSet flow_set, Rank ranks, std::vector<Flow> made)
-    : flow_set_(flow_set), ranks_(ranks) {
-  if (flow_set_ != FlowSet::made) return;
-  to_.resize(ranks);
-  from_.resize(ranks);
-  for (const Flow& flow : made) {
-    to_[flow.from].push_back(flow.to);
-    from_[flow.to].push_back(flow.from);
+RankLists list_flows(Rank ranks, std::span<const Flow> flows, Rank Flow::*of, Rank Flow::*other) {
+  RankLists lists(ranks);
+  for (const Flow& flow : flows) lists[flow.*of].push_back(flow.*other);
+  for (std::vector<Rank>& list : lists) {
+    std::ranges::sort(list);
+    list.erase(std::unique(list.begin(), list.end()), list.end());
   }
-  for (auto* lists : {&to_, &from_})
-    for (std::vector<Rank>& list : *lists) {
-      std::ranges::sort(list);
-      list.erase(std::unique(list.begin(), list.end()), list.end());
-    }
+  return lists;
 }
 
-std::vector<Rank> FlowIndex::others(Rank rank) const {
-  std::vector<Rank> list;
-  for (Rank other = 0; other < ranks_; ++other)
-    if (other != rank) list.push_back(other);
-  return list;
-}
-
-std::vector<Rank> FlowIndex::receivers(Rank from) const {
-  return flow_set_ == FlowSet::others ? others(from) : to_[from];
-}
-
-std::vector<Rank> FlowIndex::senders(Rank to) const {
-  return flow_set_ == FlowSet::others ? others(to) : from_[to];
-}
-
-bool FlowIndex::has(Rank from, Rank to) const {
-  return flow_set_ == FlowSet::others ? from != to : std::ranges::binary_search(to_[from], to);
+std::vector<Rank> listed(const RankLists& lists, Rank rank, Rank ranks) {
+  if (!lists.empty()) return lists[rank];
+  std::vector<Rank> others;
+  for (Rank other = 0; other < ranks; ++other)
+    if (other != rank) others.push_back(other);
+  return others;
 }
 
 namespace {
@@ -55,11 +38,10 @@ Receivers receivers_of(const ChosenTraffic& traffic, Rank ranks) {
   if (kind.flow_set == FlowSet::made && kind.collective != nullptr)
     return
         [&kind, ranks](Rank rank) { return collective_receivers(*kind.collective, rank, ranks); };
-  std::vector<Flow> made;
-  if (kind.make != nullptr) made = flows_of(kind.make(ranks, traffic.numbers));
-  return [index = FlowIndex(kind.flow_set, ranks, std::move(made))](Rank rank) {
-    return index.receivers(rank);
-  };
+  RankLists lists;
+  if (kind.flow_set == FlowSet::made)
+    lists = list_flows(ranks, flows_of(kind.make(ranks, traffic.numbers)), &Flow::from, &Flow::to);
+  return [lists = std::move(lists), ranks](Rank rank) { return listed(lists, rank, ranks); };
 }
 
 /// Most and mean of what is added.
