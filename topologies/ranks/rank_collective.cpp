@@ -28,13 +28,6 @@ std::uint64_t packed_words(const RankSchedule& schedule) {
   return words;
 }
 
-std::uint64_t received_words(const RankSchedule& schedule) {
-  std::uint64_t words = 0;
-  for (const CollectiveStep& step : schedule.steps)
-    if (step.receive) words += words_in(step.receive->words);
-  return words;
-}
-
 }  // namespace
 
 RankCollective::RankCollective(OpenDevice& device, ibv_pd& pd, RankQueues& queues,
@@ -49,16 +42,10 @@ RankCollective::RankCollective(OpenDevice& device, ibv_pd& pd, RankQueues& queue
       expected_(expected_result(
           *plan_.all.traffic.entry->collective, plan_.rank, plan_.all.graph.ranks(),
           plan_.all.words,
-          [&pattern](Rank other, std::uint64_t at) { return input_word(pattern, other, at); })),
-      kept_(received_words(schedule_) * kWordBytes) {
+          [&pattern](Rank other, std::uint64_t at) { return input_word(pattern, other, at); })) {
   const Rank ranks = plan_.all.graph.ranks();
   const std::size_t steps = schedule_.steps.size();
-  steps_.reserve(steps);
   copies_.resize(steps);
-  hops_.reserve(steps);
-  sges_.reserve(steps);
-  arrivals_.reserve(steps);
-  targets_.reserve(steps);
   arrivals_of_.resize(ranks);
   for (std::size_t i = 0; i < steps; ++i) build_step(schedule_.steps[i], i);
   build_arrival_queues(ranks);
@@ -123,13 +110,12 @@ void RankCollective::build_arrival(const ReceivedWords& received, StepWork& work
     targets.push_back({.to = word(range.begin),
                        .added_to = received.added_to ? word(*received.added_to) : nullptr,
                        .count = range.count});
-  std::uint64_t before = 0;
-  for (const Arrival& earlier : arrivals_) before += earlier.bytes;
+  const std::uint64_t bytes = words_in(received.words) * kWordBytes;
   Arrival& arrival = arrivals_.emplace_back();
   arrival = {.targets = targets.data(),
              .target_count = static_cast<std::uint32_t>(targets.size()),
-             .bytes = words_in(received.words) * kWordBytes,
-             .place = kept_.data() + before};
+             .bytes = bytes,
+             .place = kept_.emplace_back(bytes).data()};
   arrivals_of_[received.from].push_back(&arrival);
   work.arrival = &arrival;
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <vector>
 
 #include "core/engine/endpoint.h"
@@ -52,15 +53,15 @@ class RankCollective {
   std::uint64_t packed_words_ = 0;  ///< behind the schedule's memory: what is sent of many ranges
   std::vector<std::uint32_t> expected_;
 
-  // Reserved before they are filled: others point into them.
   std::vector<StepWork> steps_;
   std::vector<std::vector<WordCopy>> copies_;
-  std::vector<Hop> hops_;
-  std::vector<ibv_sge> sges_;
+  // Others point into these as they grow.
+  std::deque<Hop> hops_;
+  std::deque<ibv_sge> sges_;
+  std::deque<Arrival> arrivals_;
   std::vector<Hop*> hop_pointers_;
-  std::vector<Arrival> arrivals_;
   std::vector<std::vector<WordTarget>> targets_;
-  std::vector<std::uint8_t> kept_;
+  std::vector<std::vector<std::uint8_t>> kept_;  ///< of each arrival: where it waits for its step
   std::vector<std::vector<Arrival*>> arrivals_of_;  ///< by source
   std::vector<ArrivalQueue> arrival_queues_;
   std::vector<std::uint32_t> sources_;
