@@ -33,12 +33,7 @@ void FakeRank::connect(const std::function<FakeRank&(Rank)>& other) {
 }
 
 Hop& FakeRank::add_hop() {
-  Hop& hop = hops_.emplace_back();
-  hop.wr = {};
-  hop.wr.sg_list = &source_sge_;
-  hop.wr.num_sge = 1;
-  hop.wr.opcode = IBV_WR_SEND_WITH_IMM;
-  return hop;
+  return hops_.emplace_back(make_hop(source_sge_, IBV_WR_SEND_WITH_IMM));
 }
 
 Fabric::Fabric(const TestCase& test_case) : plan_(plan_topology(test_case)) {

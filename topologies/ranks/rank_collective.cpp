@@ -94,11 +94,7 @@ void RankCollective::build_send(const SentWords& sent, StepWork& work) {
   sge = {.addr = memory_.address() + begin * kWordBytes,
          .length = static_cast<std::uint32_t>(words * kWordBytes),
          .lkey = mr_->lkey};
-  Hop& hop = hops_.emplace_back();
-  hop.wr = {};
-  hop.wr.sg_list = &sge;
-  hop.wr.num_sge = 1;
-  hop.wr.opcode = IBV_WR_SEND_WITH_IMM;
+  Hop& hop = hops_.emplace_back(make_hop(sge, IBV_WR_SEND_WITH_IMM));
   hop.wr.imm_data = htonl(label(plan_.rank, sent.to));
   hop.link = device_queues_.link_to(sent.to);
   work.hop = &hop;

@@ -230,12 +230,8 @@ void RankQueues::build_buffers() {
     buffer.data = message_byte(begin + head);
     buffer.hops = &buffer_hops_[i * mine_.max_copies];
     for (std::uint32_t k = 0; k < mine_.max_copies; ++k) {
-      Hop& hop = buffer.hops[k];
+      Hop& hop = buffer.hops[k] = make_hop(out, send_opcode());
       hop.buffer = &buffer;
-      hop.wr = {};
-      hop.wr.sg_list = &out;
-      hop.wr.num_sge = 1;
-      hop.wr.opcode = send_opcode();
       if (receive_mode_ == ReceiveMode::labelled) hop.label = buffer.data + length - kLabelBytes;
     }
     ibv_recv_wr* bad;
@@ -257,11 +253,7 @@ std::uint8_t* RankQueues::message_byte(std::size_t offset) const {
 
 /// The next of own_hops_.
 Hop RankQueues::hop_of_source() {
-  Hop hop{};
-  hop.wr = {};
-  hop.wr.sg_list = &source_sge_;
-  hop.wr.num_sge = 1;
-  hop.wr.opcode = send_opcode();
+  Hop hop = make_hop(source_sge_, send_opcode());
   if (receive_mode_ != ReceiveMode::labelled) return hop;
   const std::size_t at = labels_at() + own_hops_.size() * kLabelBytes;
   ibv_sge* const sges = &labelled_sges_[2 * own_hops_.size()];
