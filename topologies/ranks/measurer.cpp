@@ -95,7 +95,6 @@ class RankMeasurer final : public TopologyMeasurer {
 
  private:
   void share_cores_and_seed();
-  PlacementWish wish_of(const TestCase& test_case, const OpenDevice& device) const;
   void create(RankCase& own);
   void connect_all(RankCase& own);
   std::vector<RefusedEdge> share(const std::vector<RefusedEdge>& refused, Rank ranks);
@@ -209,19 +208,15 @@ bool RankMeasurer::yields(const TestCase& test_case) const {
   return ranks_.local_size() > cores_;
 }
 
-/// A CPU for each rank of this machine, or for none of them: their devices may be near one node.
-PlacementWish RankMeasurer::wish_of(const TestCase& test_case, const OpenDevice& device) const {
-  return {.core = test_case.initiator.core,
-          .device = device.port.device,
-          .needed = ranks_.local_size(),
-          .first = ranks_.local_rank()};
-}
-
 void RankMeasurer::create(RankCase& own) {
   const TestCase& test_case = own.plan().test_case;
   OpenDevice& device = device_of(test_case);
-  own.create(device, choose_placement(wish_of(test_case, device), claims_), seed_ + cases_,
-             yields(test_case));
+  // A CPU for each rank of this machine, or for none of them: their devices may be near one node.
+  const PlacementWish wish{.core = test_case.initiator.core,
+                           .device = device.port.device,
+                           .needed = ranks_.local_size(),
+                           .first = ranks_.local_rank()};
+  own.create(device, choose_placement(wish, claims_), seed_ + cases_, yields(test_case));
 }
 
 /// @return  those of all ranks

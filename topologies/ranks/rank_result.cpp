@@ -138,7 +138,7 @@ void add_failed_pairs(TopologyData& topology, const Matrix& matrix_ns,
     for (Rank rank = 0; rank < results.size(); ++rank)
       for (const LostPair& pair : results[rank].lost_pairs)
         if (pair.waited == waited && pair.with < results.size())
-          reasons.try_emplace({std::min(rank, pair.with), std::max(rank, pair.with)},
+          reasons.try_emplace(std::minmax(rank, pair.with),
                               fmt::format("rank {}: {}", rank, pair.reason));
   for (const auto& [pair, reason] : reasons)
     for (const auto& [from, to] : {pair, std::pair(pair.second, pair.first)})
@@ -165,13 +165,12 @@ void add_latency(Outcome& outcome, const TopologyPlan& plan, const RankSamples& 
   if (!kind) return;
   outcome.latency = kind;
   TopologyData& topology = *outcome.topology;
-  std::map<std::uint64_t, LatencyData> by_hops;
   outcome.latency->histogram = samples.exchanges;
   for (const auto& [hops, histogram] : samples.by_hops) {
-    by_hops.try_emplace(hops, *kind).first->second.histogram = histogram;
+    topology.by_hops.push_back({hops, *kind});
+    topology.by_hops.back().latency.histogram = histogram;
     merge(outcome.latency->histogram, histogram);
   }
-  for (auto& [hops, latency] : by_hops) topology.by_hops.push_back({hops, std::move(latency)});
 }
 
 HistogramData histogram_of(std::span<const std::uint64_t> times_ns) {

@@ -319,15 +319,15 @@ HistogramData RankRun::time_round_trip(const std::vector<Rank>& stops, const Sto
 
 void RankRun::measure_round_trip(const std::vector<Rank>& stops, const StopFlag& until) {
   const HistogramData samples = time_round_trip(stops, until);
-  const bool pair = stops.size() == 3;
-  std::uint64_t hops = mine_.hops[stops[1]];
-  if (!pair) {
-    hops = 0;
+  std::uint64_t hops = 0;
+  if (stops.size() == 3) {  // a pair
+    hops = mine_.hops[stops[1]];
+    if (samples.count > 0)
+      result_.matrix_row_ns[stops[1]] = static_cast<double>(percentile(samples, 50)) / 2;
+  } else {
     for (std::size_t i = 1; i < stops.size(); ++i)
       hops += tree_from(plan_.graph, stops[i - 1]).hops[stops[i]];
   }
-  if (pair && samples.count > 0)
-    result_.matrix_row_ns[stops[1]] = static_cast<double>(percentile(samples, 50)) / 2;
   merge(result_.samples.by_hops[hops], samples);
 }
 
@@ -386,9 +386,10 @@ void RankRun::measure_stream() {
   state_.expected = expected(case_.warmup);
   loops_.stream(state_, case_.warmup, loss_ns_, clock_, stop_);
   check();
-  // What has been lost by now is not waited for again.
-  const std::uint64_t lost_before =
-      state_.arrived < state_.expected ? state_.expected - state_.arrived : 0;
+  const auto missing = [this] {
+    return state_.arrived < state_.expected ? state_.expected - state_.arrived : 0;
+  };
+  const std::uint64_t lost_before = missing();  // that is not waited for again
   pass_barrier();
   state_.expected = expected(case_.warmup) + expected(case_.iterations) - lost_before;
   loops_.stream(state_, case_.iterations, loss_ns_, clock_, stop_);
@@ -396,9 +397,7 @@ void RankRun::measure_stream() {
   result_.elapsed_ns = state_.elapsed_ns;
   result_.sending_ns = state_.sending_ns;
   result_.sent = state_.operations;
-  const std::uint64_t missing =
-      state_.arrived < state_.expected ? state_.expected - state_.arrived : 0;
-  result_.arrived = expected(case_.iterations) - std::min(expected(case_.iterations), missing);
+  result_.arrived = expected(case_.iterations) - std::min(expected(case_.iterations), missing());
   if (!arrives) result_.arrived = state_.operations;
   pass_barrier();
   if (!arrives && case_.verify) queues_.check_places(senders_of(plan_, rank_));
