@@ -127,10 +127,7 @@ DeviceQueues::DeviceQueues(OpenDevice& device, const RankPlan& plan, std::uint64
     keep(std::move(qp), qps_, info_);
   }
   build();
-  if (plan_.traffic_mode() == TrafficMode::collective) create_collective();
-}
-
-void DeviceQueues::create_collective() {
+  if (plan_.traffic_mode() != TrafficMode::collective) return;
   own_collective_ = std::make_unique<RankCollective>(device_, domain_.plain(), *this, pattern_);
   collective_ = own_collective_.get();
   state().deliver = take_part;
@@ -348,7 +345,16 @@ void DeviceQueues::connect_barrier(const std::map<Rank, EndpointInfo>& peers,
   for (std::size_t i = 0; i < barrier_partners_.size(); ++i) {
     const RefusedEdge edge{.rank = rank_, .peer = barrier_partners_[i], .barrier = true};
     const EndpointInfo& peer = info_of(peers, edge.peer);
-    connect_or_refuse(edge, refused, [&] { connect_barrier_to(i, peer); });
+    connect_or_refuse(edge, refused, [&] {
+      ibv_qp& qp = *barrier_qps_[i];
+      if (is_iwarp(*device_.context)) {
+        if (edge.peer < rank_) send_first(qp, peer, where_);
+        return;
+      }
+      const QpPath path = path_to_rank(device_, barrier_case_, peer);
+      to_rtr(qp, Transport::rc, path, peer.qpns.at(0), peer.psns.at(0), where_);
+      to_rts(qp, Transport::rc, path, barrier_info_.psns[i], where_);
+    });
   }
   build_barrier(
       [&peers](Rank partner) {
@@ -356,17 +362,6 @@ void DeviceQueues::connect_barrier(const std::map<Rank, EndpointInfo>& peers,
         return std::pair(peer.address, peer.rkeys.at(0));
       },
       barrier_maker_.inline_flag());
-}
-
-void DeviceQueues::connect_barrier_to(std::size_t place, const EndpointInfo& peer) {
-  ibv_qp& qp = *barrier_qps_[place];
-  if (is_iwarp(*device_.context)) {
-    if (barrier_partners_[place] < rank_) send_first(qp, peer, where_);
-    return;
-  }
-  const QpPath path = path_to_rank(device_, barrier_case_, peer);
-  to_rtr(qp, Transport::rc, path, peer.qpns.at(0), peer.psns.at(0), where_);
-  to_rts(qp, Transport::rc, path, barrier_info_.psns[place], where_);
 }
 
 std::optional<Rank> DeviceQueues::barrier_failed_towards() {

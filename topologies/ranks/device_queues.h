@@ -74,14 +74,12 @@ class DeviceQueues : public RankQueues {
  private:
   void create_memory();
   void create_words();
-  void create_collective();
   void create_queues();
   void require_reads() const;
   void create_cqs();
   Qp create_qp(std::uint64_t number);
   void keep(Qp qp, std::vector<ibv_qp*>& qps, EndpointInfo& info);
   void connect_to(std::uint64_t number, const EndpointInfo& peer);
-  void connect_barrier_to(std::size_t place, const EndpointInfo& peer);
   void bring_up(ibv_qp& qp, const QpPath& path, std::uint32_t remote_qpn, std::uint32_t remote_psn,
                 std::uint32_t psn);
 

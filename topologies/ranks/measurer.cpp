@@ -113,7 +113,6 @@ class RankMeasurer final : public TopologyMeasurer {
   template <class Call>
   auto with_all(Call call);
   OpenDevice& device_of(const TestCase& test_case);
-  bool yields(const TestCase& test_case) const;
   std::string numbered(std::string name) const;
 
   Ranks& ranks_;
@@ -201,13 +200,6 @@ OpenDevice& RankMeasurer::device_of(const TestCase& test_case) {
   return devices_.get_anew(end.device, end.port_num, end.gid_index);
 }
 
-/// Where ranks outnumber cores, one that spins keeps another from answering until its time
-/// slice is over.
-bool RankMeasurer::yields(const TestCase& test_case) const {
-  if (test_case.wait != Wait::automatic) return test_case.wait == Wait::yield;
-  return ranks_.local_size() > cores_;
-}
-
 void RankMeasurer::create(RankCase& own) {
   const TestCase& test_case = own.plan().test_case;
   OpenDevice& device = device_of(test_case);
@@ -216,7 +208,11 @@ void RankMeasurer::create(RankCase& own) {
                            .device = device.port.device,
                            .needed = ranks_.local_size(),
                            .first = ranks_.local_rank()};
-  own.create(device, choose_placement(wish, claims_), seed_ + cases_, yields(test_case));
+  // Where ranks outnumber cores, one that spins keeps another from answering until its time slice
+  // is over.
+  const bool yields = test_case.wait == Wait::automatic ? ranks_.local_size() > cores_
+                                                        : test_case.wait == Wait::yield;
+  own.create(device, choose_placement(wish, claims_), seed_ + cases_, yields);
 }
 
 /// @return  those of all ranks

@@ -48,7 +48,12 @@ RankCollective::RankCollective(OpenDevice& device, ibv_pd& pd, RankQueues& queue
   copies_.resize(steps);
   arrivals_of_.resize(ranks);
   for (std::size_t i = 0; i < steps; ++i) build_step(schedule_.steps[i], i);
-  build_arrival_queues(ranks);
+  arrival_queues_.resize(ranks);
+  for (Rank source = 0; source < ranks; ++source) {
+    if (arrivals_of_[source].empty()) continue;
+    sources_.push_back(source);
+    arrival_queues_[source].first = arrivals_of_[source].data();
+  }
   for (Hop& hop : hops_) hop_pointers_.push_back(&hop);
   work_ = {.steps = steps_.data(),
            .step_count = static_cast<std::uint32_t>(steps),
@@ -129,15 +134,6 @@ std::uint32_t RankCollective::sends_before(const ReceivedWords& received,
       if (overlap(range, send->words.front())) before = sends;
   }
   return before;
-}
-
-void RankCollective::build_arrival_queues(Rank ranks) {
-  arrival_queues_.resize(ranks);
-  for (Rank source = 0; source < ranks; ++source) {
-    if (arrivals_of_[source].empty()) continue;
-    sources_.push_back(source);
-    arrival_queues_[source].first = arrivals_of_[source].data();
-  }
 }
 
 void RankCollective::fill() {

@@ -42,7 +42,6 @@ class RankCollective {
   void build_send(const SentWords& sent, StepWork& work);
   void build_arrival(const ReceivedWords& received, StepWork& work);
   std::uint32_t sends_before(const ReceivedWords& received, std::size_t number) const;
-  void build_arrival_queues(Rank ranks);
 
   RankQueues& device_queues_;
   const RankPlan& plan_ = device_queues_.plan();

@@ -400,12 +400,8 @@ void RankQueues::connect_link(std::uint64_t number, std::uint64_t peer_address,
       word_write(credit_sges_[number], peer_address + theirs * classes_ * sizeof(std::uint32_t),
                  peer_rkey, inline_flag);
   link.credit.wr_id = reinterpret_cast<std::uint64_t>(&link);
-  if (receive_mode_ == ReceiveMode::none) connect_memory(link, peer_address, peer_rkey, theirs);
-}
-
-/// A peer's memory is laid out as this rank's, by its own number of links.
-void RankQueues::connect_memory(Link& link, std::uint64_t peer_address, std::uint32_t peer_rkey,
-                                std::uint64_t theirs) {
+  if (receive_mode_ != ReceiveMode::none) return;
+  // A peer's memory is laid out as this rank's, by its own number of links.
   const RankAreas at = areas(plan_.graph.degree(link.peer) * edge_qps(case_).all);
   const std::uint64_t begin = peer_address - at.credited;  // what is read: its one message
   link.remote_key = peer_rkey;

@@ -184,8 +184,6 @@ class RankQueues {
   Hop hop_of_source();
   ibv_wr_opcode send_opcode() const;
   void set_label(Hop& hop, std::uint32_t label) const;
-  void connect_memory(Link& link, std::uint64_t peer_address, std::uint32_t peer_rkey,
-                      std::uint64_t theirs);
   bool check_place(std::uint64_t place, Rank origin);
 
   std::vector<Link> links_;

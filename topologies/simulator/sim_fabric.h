@@ -11,6 +11,7 @@
 #include <infiniband/verbs.h>
 
 #include <array>
+#include <compare>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -79,9 +80,7 @@ class SimFabric {
     std::uint64_t at_ps, order;
     std::uint32_t message;
     Step step;
-    bool operator>(const Event& other) const {
-      return at_ps != other.at_ps ? at_ps > other.at_ps : order > other.order;
-    }
+    auto operator<=>(const Event&) const = default;  // no two have the same order
   };
   struct Port {
     std::uint64_t out_free_ps = 0, in_free_ps = 0;

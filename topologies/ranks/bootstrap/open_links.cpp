@@ -209,7 +209,6 @@ class LinkOpener {
   Connection connect(const Ahead& ahead, Deadline refused_until,
                      const InterruptSource& interrupt) const;
   void call(Ahead& ahead, milliseconds pause);
-  void look_at_calls();
   void greet(Ahead& ahead);
   void hear_ahead(Ahead& ahead);
   void take_from_ahead(Ahead& ahead, const LinkWord& word);
@@ -282,12 +281,6 @@ void LinkOpener::call(Ahead& ahead, milliseconds pause) {
         return connect(ahead, Deadline::in(patience), stop);
       },
       call_ended_);
-}
-
-void LinkOpener::look_at_calls() {
-  call_ended_.clear();
-  for (Ahead& ahead : ahead_)
-    if (ahead.call && ahead.call->ended()) greet(ahead);
 }
 
 void LinkOpener::greet(Ahead& ahead) {
@@ -469,7 +462,9 @@ void LinkOpener::hear_all(Listener& listener) {
     if (!stays) room_.leave(caller->place);
     caller = stays ? std::next(caller) : callers_.erase(caller);
   }
-  look_at_calls();
+  call_ended_.clear();
+  for (Ahead& ahead : ahead_)
+    if (ahead.call && ahead.call->ended()) greet(ahead);
   accept_callers(listener);
 }
 
