@@ -87,19 +87,9 @@ void RankRun::await_barrier() {
 /// Waits until the others have this rank's part of the last barrier: who destroys its QPs before
 /// that leaves them waiting.
 void RankRun::retire_barrier() {
-  ibv_wc wc;
-  while (barrier_.unretired != 0 && !stop_.requested()) {
-    const int polled = ibv_poll_cq(barrier_.cq, 1, &wc);
-    if (polled == 0) {
-      loops_.wait(barrier_.cq);
-      continue;
-    }
-    if (!good(polled, wc)) {
-      state_.end = barrier_.end = no_completion(polled, wc);
-      break;
-    }
-    --barrier_.unretired;
-  }
+  while (!barrier_.retired() && barrier_.end.why == LoopResult::Why::done && !stop_.requested())
+    loops_.wait(barrier_.cq);
+  if (barrier_.end.why != LoopResult::Why::done) state_.end = barrier_.end;
   check();
 }
 
