@@ -79,6 +79,8 @@ using Rank = std::uint32_t;
 struct Graph {
   std::vector<std::vector<Rank>> neighbours;
 
+  Graph() = default;
+  explicit Graph(std::size_t ranks) : neighbours(ranks) {}
   Rank ranks() const { return static_cast<Rank>(neighbours.size()); }
   std::size_t degree(Rank rank) const { return neighbours[rank].size(); }
   bool has_edge(Rank a, Rank b) const;

@@ -40,7 +40,7 @@ std::optional<PairKind> kind_to_judge(Rank rank, const Graph& graph, const RankP
 
 /// With these edges alone.
 Graph of_kind(PairKind kind, const Graph& graph, const RankPlaces& places) {
-  Graph own{std::vector<std::vector<Rank>>(graph.ranks())};
+  Graph own(graph.ranks());
   for (const auto& [a, b] : graph.edges())
     if (kind_of(places[a], places[b]) == kind) own.add(a, b);
   return own;

@@ -12,7 +12,7 @@ using Edges = std::vector<std::pair<std::uint32_t, std::uint32_t>>;
 
 /// @param edges  none: every rank has one to every other
 Graph graph_of(std::size_t ranks, const Edges& edges) {
-  Graph graph{std::vector<std::vector<Rank>>(ranks)};
+  Graph graph(ranks);
   for (const auto& [a, b] : edges) graph.add(a, b);
   for (Rank a = 0; a < ranks && edges.empty(); ++a)
     for (Rank b = a + 1; b < ranks; ++b) graph.add(a, b);
