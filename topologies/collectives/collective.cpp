@@ -156,10 +156,6 @@ std::vector<Rank> collective_receivers(const Collective& collective, Rank rank, 
   return receivers;
 }
 
-std::vector<Rank> only_next(Rank rank, Rank ranks) {
-  return {(rank + 1) % ranks};
-}
-
 WordRange block_of(std::uint64_t words, Rank blocks, Rank block) {
   const std::uint64_t each = words / blocks, rest = words % blocks;
   return {.begin = block * each + std::min<std::uint64_t>(block, rest),

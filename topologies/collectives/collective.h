@@ -122,7 +122,9 @@ std::vector<Rank> collective_receivers(const Collective& collective, Rank rank, 
 // For schedules.
 
 /// The rank after this one, the first after the last.
-std::vector<Rank> only_next(Rank rank, Rank ranks);
+inline std::vector<Rank> only_next(Rank rank, Rank ranks) {
+  return {(rank + 1) % ranks};
+}
 
 /// The block of so many that `words` are divided into; of a rest each of the first has one word.
 WordRange block_of(std::uint64_t words, Rank blocks, Rank block);

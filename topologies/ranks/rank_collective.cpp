@@ -64,10 +64,6 @@ RankCollective::RankCollective(OpenDevice& device, ibv_pd& pd, RankQueues& queue
   fill();
 }
 
-std::uint32_t* RankCollective::word(std::uint64_t at) const {
-  return reinterpret_cast<std::uint32_t*>(memory_.host()) + at;
-}
-
 void RankCollective::build_step(const CollectiveStep& step, std::size_t number) {
   StepWork& work = steps_.emplace_back();
   std::vector<WordCopy>& copies = copies_[number];

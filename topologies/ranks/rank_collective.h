@@ -37,7 +37,9 @@ class RankCollective {
   std::uint64_t result_bytes() const { return expected_.size() * kWordBytes; }
 
  private:
-  std::uint32_t* word(std::uint64_t at) const;
+  std::uint32_t* word(std::uint64_t at) const {
+    return reinterpret_cast<std::uint32_t*>(memory_.host()) + at;
+  }
   void build_step(const CollectiveStep& step, std::size_t number);
   void build_send(const SentWords& sent, StepWork& work);
   void build_arrival(const ReceivedWords& received, StepWork& work);

@@ -254,10 +254,6 @@ std::vector<PairRound> rounds_of_pairs(const TopologyPlan& plan) {
                      partners_of_pairs(plan.test_case.pairs, plan.graph.ranks()));
 }
 
-std::uint32_t hop_classes(const TopologyPlan& plan) {
-  return std::max<std::uint32_t>(plan.max_hops, 1);
-}
-
 namespace {
 
 /// Plans ranks. Holds what their plans have in common.

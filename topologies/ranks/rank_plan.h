@@ -3,6 +3,7 @@
 // rounds. Pure functions of the case and the rank's number.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -82,7 +83,9 @@ struct PlannedRoute {
 };
 
 /// The number of hop classes: class h is of messages that have been relayed h times.
-std::uint32_t hop_classes(const TopologyPlan& plan);
+inline std::uint32_t hop_classes(const TopologyPlan& plan) {
+  return std::max<std::uint32_t>(plan.max_hops, 1);
+}
 
 /// Messages by neighbour (its place in the graph's list), and for each of them by hop class. Both
 /// ends of a link come to the same.

@@ -95,11 +95,6 @@ RankQueues::Entries RankQueues::entries(std::uint32_t classes) const {
   return sum;
 }
 
-/// Buffers for what comes in.
-std::uint64_t RankQueues::places() const {
-  return receive_mode_ == ReceiveMode::none ? link_count_ * case_.queues.depth : receives();
-}
-
 std::uint64_t RankQueues::own_hops() const {
   std::uint64_t hops = mine_.window;
   for (const Round& round : mine_.rounds)
@@ -239,10 +234,6 @@ void RankQueues::build_buffers() {
                            : ibv_post_recv(buffer.home->qp, &buffer.receive, &bad);
     check_errno_value(error, srq_ ? "ibv_post_srq_recv" : "ibv_post_recv", where_);
   }
-}
-
-ibv_wr_opcode RankQueues::send_opcode() const {
-  return receive_mode_ == ReceiveMode::labelled ? IBV_WR_SEND : IBV_WR_SEND_WITH_IMM;
 }
 
 /// Null: the CPU does not reach it.

@@ -170,7 +170,10 @@ class RankQueues {
  private:
   std::uint64_t room(const std::vector<std::uint64_t>& rooms, std::uint64_t link,
                      std::uint32_t classes) const;
-  std::uint64_t places() const;
+  /// Buffers for what comes in.
+  std::uint64_t places() const {
+    return receive_mode_ == ReceiveMode::none ? link_count_ * case_.queues.depth : receives();
+  }
   std::uint64_t own_hops() const;
   std::size_t labels_at() const;
   void build_links();
@@ -182,7 +185,9 @@ class RankQueues {
   void index_links();
   std::uint8_t* message_byte(std::size_t offset) const;
   Hop hop_of_source();
-  ibv_wr_opcode send_opcode() const;
+  ibv_wr_opcode send_opcode() const {
+    return receive_mode_ == ReceiveMode::labelled ? IBV_WR_SEND : IBV_WR_SEND_WITH_IMM;
+  }
   void set_label(Hop& hop, std::uint32_t label) const;
   bool check_place(std::uint64_t place, Rank origin);
 

@@ -185,10 +185,6 @@ void RankRun::measure_pair(Rank partner) {
   }
 }
 
-void RankRun::lose_pair(Rank partner, const std::string& reason, bool waited) {
-  result_.lost_pairs.push_back({.with = partner, .reason = reason, .waited = waited});
-}
-
 /// A pair that fails keeps no rank from the barrier. A rank that finds a QP of the graph unusable
 /// relays no more: no other pair of this round needs it.
 void RankRun::meet_after_pair(Rank partner) {

@@ -55,7 +55,9 @@ class RankRun {
   void add_pair_stream(Rank partner, bool sends, std::uint64_t before);
   void meet_after_pair(Rank partner);
   void deliver_late_round_trips();
-  void lose_pair(Rank partner, const std::string& reason, bool waited);
+  void lose_pair(Rank partner, const std::string& reason, bool waited) {
+    result_.lost_pairs.push_back({.with = partner, .reason = reason, .waited = waited});
+  }
   void measure_round_trip(const std::vector<Rank>& stops, const StopFlag& until);
   HistogramData time_round_trip(const std::vector<Rank>& stops, const StopFlag& until);
   void measure_exchanges();

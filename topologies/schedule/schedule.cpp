@@ -155,10 +155,6 @@ std::span<const Schedule* const> schedules() {
   return kSchedules;
 }
 
-const Schedule& find_schedule(std::string_view name) {
-  return *read_entry(schedules(), "schedule", name).entry;
-}
-
 std::vector<Round> rounds_of(Rank rank, std::span<const Flow> flows, Rank ranks,
                              const Schedule& schedule) {
   std::map<std::uint32_t, Round> by_number;

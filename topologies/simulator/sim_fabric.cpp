@@ -100,14 +100,6 @@ std::uint32_t SimFabric::new_message() {
   return number;
 }
 
-SimFabric::Port& SimFabric::port(Rank rank, Rank other) {
-  return ports_[rank][static_cast<std::size_t>(network_.kind(rank, other))];
-}
-
-void SimFabric::schedule(std::uint64_t at_ps, std::uint32_t message, Step step) {
-  events_.push({at_ps, order_++, message, step});
-}
-
 void SimFabric::send(SimQp& qp, const ibv_send_wr& wr) {
   ++messages_sent_;
   const std::uint32_t number = new_message();

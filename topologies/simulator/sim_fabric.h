@@ -92,7 +92,9 @@ class SimFabric {
 
   void send(SimQp& qp, const ibv_send_wr& wr);
   std::uint32_t new_message();
-  void schedule(std::uint64_t at_ps, std::uint32_t message, Step step);
+  void schedule(std::uint64_t at_ps, std::uint32_t message, Step step) {
+    events_.push({at_ps, order_++, message, step});
+  }
   void handle(const Event& event);
   void deliver(Message& message);
   void complete(SimQp& qp, std::uint64_t wr_id, ibv_wc_opcode opcode, std::uint32_t immediate = 0);
@@ -100,7 +102,9 @@ class SimFabric {
   void resume_ready();
   void pass_time(const StopFlag& stop);
   void end_all();
-  Port& port(Rank rank, Rank other);
+  Port& port(Rank rank, Rank other) {
+    return ports_[rank][static_cast<std::size_t>(network_.kind(rank, other))];
+  }
 
   const SimNetwork network_;
   const bool moves_payload_;
