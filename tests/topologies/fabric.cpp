@@ -28,7 +28,7 @@ void FakeRank::connect(const std::function<FakeRank&(Rank)>& other) {
   for (std::uint64_t i = 0; i < link_count_; ++i) {
     FakeRank& peer = other(links()[i].peer);
     fabric_qps_[i].peer = &peer.fabric_qps_[place_of(peer.neighbours_, rank_)];
-    connect_link(i, peer.address() + peer.areas().credited, 0, 0);
+    connect_link(i, peer.address() + peer.areas_.credited, 0, 0);
   }
 }
 

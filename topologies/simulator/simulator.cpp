@@ -76,11 +76,11 @@ class SimRank : public RankQueues {
 
   /// Of each edge the rank with the lower number connects both ends' QPs.
   void connect(const std::function<SimRank&(Rank)>& other) {
-    const std::uint64_t per_edge = edge_qps(case_).all;
+    const std::uint64_t per_edge = edge_qps_.all;
     for (std::uint64_t i = 0; i < link_count_; ++i) {
       const Link& link = links()[i];
       SimRank& peer = other(link.peer);
-      connect_link(i, peer.address() + peer.areas().credited, 0, 0);
+      connect_link(i, peer.address() + peer.areas_.credited, 0, 0);
       const std::uint64_t theirs = place_of(peer.neighbours_, rank_) * per_edge + i % per_edge;
       if (rank_ < link.peer) SimFabric::connect(link.qp, peer.qps_[theirs]);
     }
