@@ -20,6 +20,12 @@
 namespace rdmameter {
 namespace {
 
+/// The least value that is no less than this share of all. @param ascending  not empty
+double nearest_rank(const std::vector<double>& ascending, double share) {
+  const double rank = std::ceil(share * static_cast<double>(ascending.size()));
+  return ascending[static_cast<std::size_t>(std::max(rank, 1.0)) - 1];
+}
+
 /// Calls `visit` with each pair that was measured.
 template <class Visit>
 void visit_pairs(const std::vector<std::vector<std::optional<double>>>& matrix_ns,

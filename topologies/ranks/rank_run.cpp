@@ -209,7 +209,7 @@ void RankRun::measure_pair_streams() {
   const bool written = case_.rank_opcode == RankOpcode::write && case_.verify;
   std::vector<Rank> writers;
   result_.matrix_row_ns.resize(plan_.graph.ranks());
-  if (case_.rank_opcode == RankOpcode::send) result_.matrix_column_ns.resize(plan_.graph.ranks());
+  if (arrives_) result_.matrix_column_ns.resize(plan_.graph.ranks());
   result_.half_rounds = attempt_.half_round;
   std::uint64_t before = state_.arrived;  // nothing is under way to this rank
   const auto meet = [&](Rank partner) {
@@ -242,9 +242,7 @@ bool RankRun::stream_with(const Rank& partner, bool sends, std::uint64_t before,
                           std::uint64_t messages) {
   state_.partners = &partner;
   state_.partner_count = sends ? 1 : 0;
-  // What is written or read is counted by the rank that wrote or read it.
-  const bool awaits = !sends && case_.rank_opcode == RankOpcode::send;
-  state_.expected = awaits ? before + messages : 0;
+  state_.expected = !sends && arrives_ ? before + messages : 0;
   const PairLimit limit(watchdog_, stop_);
   try {
     const std::uint64_t operations = state_.operations;
@@ -261,7 +259,6 @@ bool RankRun::stream_with(const Rank& partner, bool sends, std::uint64_t before,
 
 /// What this rank knows of the stream that has just ended.
 void RankRun::add_pair_stream(Rank partner, bool sends, std::uint64_t before) {
-  const bool arrives = case_.rank_opcode == RankOpcode::send;
   if (sends) {
     result_.sent += case_.iterations;
     result_.sending_ns += state_.sending_ns;
@@ -269,13 +266,13 @@ void RankRun::add_pair_stream(Rank partner, bool sends, std::uint64_t before) {
         static_cast<double>(state_.sending_ns) / static_cast<double>(case_.iterations);
     if (case_.rank_opcode == RankOpcode::read && case_.verify) queues_.check_places({});
   }
-  if (sends == arrives) return;  // the other one counts
+  if (sends == arrives_) return;  // the other one counts
   const std::uint64_t arrived =
-      arrives ? std::min(state_.arrived - before, case_.iterations) : case_.iterations;
+      arrives_ ? std::min(state_.arrived - before, case_.iterations) : case_.iterations;
   if (arrived == 0) return lose_pair(partner, "no message came", false);
   state_.operations += arrived;
   result_.arrived += arrived;
-  if (arrives)
+  if (arrives_)
     result_.matrix_column_ns[partner] =
         static_cast<double>(state_.elapsed_ns) / static_cast<double>(arrived);
 }
@@ -363,10 +360,8 @@ void RankRun::measure_exchanges() {
 }
 
 void RankRun::measure_stream() {
-  // What is written or read is counted by the rank that wrote or read it.
-  const bool arrives = case_.rank_opcode == RankOpcode::send;
-  const auto expected = [this, arrives](std::uint64_t messages) {
-    return arrives ? expected_messages(plan_, rank_, messages) : 0;
+  const auto expected = [this](std::uint64_t messages) {
+    return arrives_ ? expected_messages(plan_, rank_, messages) : 0;
   };
   pass_barrier();
   state_.expected = expected(case_.warmup);
@@ -384,9 +379,9 @@ void RankRun::measure_stream() {
   result_.sending_ns = state_.sending_ns;
   result_.sent = state_.operations;
   result_.arrived = expected(case_.iterations) - std::min(expected(case_.iterations), missing());
-  if (!arrives) result_.arrived = state_.operations;
+  if (!arrives_) result_.arrived = state_.operations;
   pass_barrier();
-  if (!arrives && case_.verify) queues_.check_places(senders_of(plan_, rank_));
+  if (!arrives_ && case_.verify) queues_.check_places(senders_of(plan_, rank_));
   if (loss_ns_ == 0 && state_.arrived != state_.expected)
     throw MeasurementError(
         fmt::format("{} messages arrived, and {} were sent here", state_.arrived, state_.expected));

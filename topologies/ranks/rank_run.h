@@ -81,6 +81,8 @@ class RankRun {
   const StopFlag& stop_;
   Watchdog* const watchdog_;
   const PairAttempt attempt_;
+  /// What is written or read is counted by the rank that wrote or read it.
+  const bool arrives_ = case_.rank_opcode == RankOpcode::send;
   const std::uint64_t loss_ns_ = case_.reliable() ? 0 : case_.loss_timeout_ns;
   const std::unique_ptr<Histogram> samples_ = std::make_unique<Histogram>();
 };
