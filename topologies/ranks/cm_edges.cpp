@@ -16,7 +16,7 @@ namespace rdmameter {
 
 void require_iwarp_carries(const OpenDevice& device, const TopologyPlan& plan) {
   const TestCase& test_case = plan.test_case;
-  if (plan.datagram)
+  if (plan.datagram())
     throw Unsupported(fmt::format("{} is an iWARP device, which has no UD: use another graph",
                                   device.port.where()));
   TestCase by_cm = test_case;

@@ -240,11 +240,7 @@ TopologyPlan plan_topology(const TestCase& test_case) {
     plan.relayed_hops = count_relayed_hops(plan.graph, plan.collective);
   }
   plan_flows(plan);
-  const HopCount hops =
-      count_hops(plan.shape, plan.traffic, plan.graph.ranks(), plan.graph.ranks());
-  plan.max_hops = hops.max;
-  plan.mean_hops = hops.mean;
-  plan.datagram = plan.shape.shape->datagrams;
+  plan.hops = count_hops(plan.shape, plan.traffic, plan.graph.ranks(), plan.graph.ranks());
   return plan;
 }
 
@@ -275,9 +271,9 @@ class Planner {
   }
 
   const TopologyPlan& plan_;
-  const Graph& graph_;
-  const std::uint32_t classes_;
-  const std::vector<PairRound> rounds_;
+  const Graph& graph_ = plan_.graph;
+  const std::uint32_t classes_ = hop_classes(plan_);
+  const std::vector<PairRound> rounds_ = rounds_of_pairs(plan_);
   std::vector<Tree> trees_;  ///< of TrafficMode::spread, by root
   /// Other traffics, if messages are relayed: by rank and destination, the neighbour that comes
   /// next.
@@ -285,8 +281,7 @@ class Planner {
 };
 static_assert(kMaxTopologyRanks - 1 <= std::numeric_limits<std::uint16_t>::max());
 
-Planner::Planner(const TopologyPlan& plan)
-    : plan_(plan), graph_(plan.graph), classes_(hop_classes(plan)), rounds_(rounds_of_pairs(plan)) {
+Planner::Planner(const TopologyPlan& plan) : plan_(plan) {
   const bool spread = plan.traffic_mode() == TrafficMode::spread;
   for (Rank root = 0; (spread || classes_ > 1) && root < graph_.ranks(); ++root) {
     Tree tree = tree_from(graph_, root);

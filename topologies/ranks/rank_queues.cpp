@@ -16,7 +16,7 @@ namespace rdmameter {
 namespace {
 
 ReceiveMode receive_mode_of(const TopologyPlan& plan, bool immediate) {
-  if (plan.datagram) return ReceiveMode::datagram;
+  if (plan.datagram()) return ReceiveMode::datagram;
   if (plan.traffic_mode() == TrafficMode::collective) return ReceiveMode::sized;
   if (plan.test_case.rank_opcode != RankOpcode::send) return ReceiveMode::none;
   if (plan.test_case.shared_receives()) return ReceiveMode::shared;

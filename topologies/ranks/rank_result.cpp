@@ -441,7 +441,7 @@ Outcome merge_results(const TopologyPlan& plan, std::span<const RankResult> resu
                                             .schedule = test_case.schedule,
                                             .ranks = test_case.ranks,
                                             .edges = plan.graph.edges(),
-                                            .hops = Hops{plan.max_hops, plan.mean_hops},
+                                            .hops = Hops{plan.hops.max, plan.hops.mean},
                                             .qps_total = 0,
                                             .barrier_qps = 0});
   RankResult all;

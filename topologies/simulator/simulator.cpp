@@ -166,7 +166,7 @@ std::uint64_t messages_of(const TopologyPlan& plan) {
     case TrafficMode::collective:
       break;
   }
-  const double hops = plan.traffic_mode() == TrafficMode::spread ? 1 : plan.mean_hops;
+  const double hops = plan.traffic_mode() == TrafficMode::spread ? 1 : plan.hops.mean;
   return static_cast<std::uint64_t>(static_cast<double>(messages) * hops) +
          barriers * ranks * static_cast<std::uint64_t>(std::bit_width(ranks - 1));
 }
