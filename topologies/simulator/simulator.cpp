@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "topologies/simulator/simulator.h"
 
-#include <sys/mman.h>
-
 #include <bit>
-#include <cerrno>
 #include <deque>
 #include <exception>
 #include <memory>
-#include <system_error>
 #include <vector>
 
 #include "core/base/error.h"
@@ -33,37 +29,20 @@ using VirtualLoops = RankLoopInstance<RankPolicy<VirtualClock, VirtualWait, Rece
 constexpr std::uint64_t kPayloadSeed = 1;
 constexpr std::uint64_t kAnyDepth = 1U << 30;  ///< a simulated device has queues of any length
 
-/// Untouched pages of it take no memory: buffers whose bytes are never moved.
-class SparseMemory {
- public:
-  explicit SparseMemory(std::size_t bytes)
-      : bytes_(bytes),
-        begin_(mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
-                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)) {
-    if (begin_ == MAP_FAILED)
-      throw std::system_error(errno, std::generic_category(), "mmap of a simulated rank's memory");
-  }
-  SparseMemory(SparseMemory&&) = delete;
-  ~SparseMemory() { munmap(begin_, bytes_); }
-  std::byte* begin() const { return static_cast<std::byte*>(begin_); }
-
- private:
-  const std::size_t bytes_;
-  void* const begin_;
-};
-
 /// A rank whose queues are on the fabric.
 class SimRank : public RankQueues {
  public:
   /// @param plan  borrowed
   SimRank(SimFabric& fabric, const RankPlan& plan, const StopFlag& stop)
-      : RankQueues(plan, kPayloadSeed, kAnyDepth), memory_(memory_size()), stop_(stop) {
-    messages_ = words_ = {.host = memory_.begin(), .address = address()};
+      : RankQueues(plan, kPayloadSeed, kAnyDepth),
+        memory_(sparse_memory(memory_size(), "memory")),
+        stop_(stop) {
+    messages_ = words_ = {.host = memory_.get(), .address = address()};
     where_ = "a simulated device";
     for (std::uint64_t i = 0; i < cq_count(); ++i) cqs_.push_back(fabric.make_cq());
     for (std::uint64_t i = 0; i < qp_count(); ++i)
       qps_.push_back(fabric.make_qp(rank_, cqs_[cqs_.size() == 1 ? 0 : i]));
-    fill_message(reinterpret_cast<std::uint8_t*>(memory_.begin()), pattern_, rank_);
+    fill_message(reinterpret_cast<std::uint8_t*>(memory_.get()), pattern_, rank_);
     build();
     plan_barrier({});
     barrier_memory_.resize(barrier_memory_size());
@@ -111,9 +90,9 @@ class SimRank : public RankQueues {
   RankResult take_result() { return std::move(result_); }
 
  private:
-  std::uint64_t address() const { return reinterpret_cast<std::uint64_t>(memory_.begin()); }
+  std::uint64_t address() const { return reinterpret_cast<std::uint64_t>(memory_.get()); }
 
-  const SparseMemory memory_;
+  const SparseMemory memory_;  ///< whose bytes are moved only where they are compared
   std::vector<std::byte> barrier_memory_;
   const ClockChoice clock_;
   const StopFlag& stop_;
