@@ -155,8 +155,7 @@ std::vector<RoundTripStops> elimination_trips(const Straggler& suspect, const Ma
 
 Straggler judge_elimination(std::span<const RoundTripStops> trips,
                             std::span<const double> times_ns) {
-  Straggler verdict;
-  verdict.measured_again = trips.size();
+  Straggler verdict{.measured_again = trips.size()};
   if (trips.empty()) return verdict;
   const Rank a = trips.front()[0], b = trips.front()[1];
   const std::pair<Rank, Rank> suspect = std::minmax(a, b);
@@ -189,12 +188,11 @@ Straggler judge_elimination(std::span<const RoundTripStops> trips,
     node = rank;
     slowest = time;
   }
-  if (node) {
-    verdict.verdict = Straggler::Verdict::node;
-    verdict.rank = node;
-    verdict.factor = slowest / usual;
-    return verdict;
-  }
+  if (node)
+    return {.verdict = Straggler::Verdict::node,
+            .rank = node,
+            .factor = slowest / usual,
+            .measured_again = trips.size()};
   verdict.verdict = Straggler::Verdict::path;
   verdict.rank = suspect.first;
   verdict.to = suspect.second;
