@@ -82,14 +82,6 @@ std::optional<MatrixSummary> summarise_matrix(
 
 namespace {
 
-/// The largest count of any rank, name by name.
-void raise_to(NamedCounts& max, const NamedCounts& of_rank) {
-  for (const auto& [name, amount] : of_rank) {
-    std::uint64_t& largest = count_of(max, name);
-    largest = std::max(largest, amount);
-  }
-}
-
 /// What a sample is of, no samples in it yet; nothing where the traffic has none.
 std::optional<LatencyData> latency_kind(const TopologyPlan& plan) {
   switch (plan.traffic_mode()) {
@@ -453,7 +445,10 @@ Outcome merge_results(const TopologyPlan& plan, std::span<const RankResult> resu
     topology.yielding |= result.yielding;
     if (sum_of(result.connect_ns) > sum_of(topology.connect_ns))
       topology.connect_ns = result.connect_ns;
-    raise_to(topology.setup_ns, result.setup_ns);
+    for (const auto& [step, ns] : result.setup_ns) {
+      std::uint64_t& slowest = count_of(topology.setup_ns, step);
+      slowest = std::max(slowest, ns);
+    }
     if (sum_of(result.connection_bytes) > sum_of(topology.connection_bytes)) {
       topology.connection_bytes = result.connection_bytes;
       topology.kernel = result.kernel;

@@ -60,7 +60,6 @@ class SimFabric {
   void run(const std::function<void(Rank)>& body, const StopFlag& stop);
 
   std::uint64_t now_ps() const { return now_ps_; }
-  std::uint64_t messages() const { return messages_sent_; }
   /// Messages that found no receive; an RNR NAK each, and lost here.
   std::uint64_t not_ready() const { return not_ready_; }
 
@@ -118,7 +117,7 @@ class SimFabric {
   std::vector<std::unique_ptr<Fiber>> fibers_;
   std::vector<Rank> ready_;
   std::vector<bool> is_ready_;
-  std::uint64_t now_ps_ = 0, order_ = 0, messages_sent_ = 0, not_ready_ = 0;
+  std::uint64_t now_ps_ = 0, order_ = 0, not_ready_ = 0;
 };
 
 /// The time of the fabric that runs on this thread. A tick is a picosecond.
