@@ -22,7 +22,7 @@ namespace {
 
 /// The least value that is no less than this share of all. @param ascending  not empty
 double nearest_rank(const std::vector<double>& ascending, double share) {
-  const double rank = std::ceil(share * static_cast<double>(ascending.size()));
+  const double rank = std::ceil(share * real(ascending.size()));
   return ascending[static_cast<std::size_t>(std::max(rank, 1.0)) - 1];
 }
 
@@ -151,7 +151,7 @@ void add_pairs(Outcome& outcome, const TopologyPlan& plan, std::span<const RankR
   topology.rounds = rounds_of_pairs(plan).size();
   if (outcome.bandwidth)  // of streams that follow one another
     outcome.bandwidth->window_ns = outcome.bandwidth->traffic_ns = static_cast<std::uint64_t>(
-        std::llround(mean_of(matrix_ns) * static_cast<double>(outcome.bandwidth->messages)));
+        std::llround(mean_of(matrix_ns) * real(outcome.bandwidth->messages)));
   if (plan.graph.ranks() > kMaxMatrixRanks)
     topology.matrix_summary = summarise_matrix(matrix_ns, plan.graph);
   else
@@ -192,7 +192,7 @@ void add_collective(Outcome& outcome, const TopologyPlan& plan, std::span<const 
   std::vector<double> means;
   for (const RankResult& result : results) {
     means.push_back(result.collective_mean_ns);
-    data.rank_mean_ns += means.back() / static_cast<double>(results.size());
+    data.rank_mean_ns += means.back() / real(results.size());
   }
   data.rank_min_ns = *std::ranges::min_element(means);
   data.rank_max_ns = *std::ranges::max_element(means);
@@ -200,8 +200,7 @@ void add_collective(Outcome& outcome, const TopologyPlan& plan, std::span<const 
   const HistogramData& times = outcome.latency->histogram;
   outcome.operations = times.count;
   if (data.bytes == 0 || times.sum_ns == 0) return;
-  data.algbw_gb_per_s = static_cast<double>(data.bytes) * static_cast<double>(times.count) /
-                        static_cast<double>(times.sum_ns);
+  data.algbw_gb_per_s = real(data.bytes) * real(times.count) / real(times.sum_ns);
   data.busbw_gb_per_s = *data.algbw_gb_per_s * bus_factor(kind, ranks);
 }
 
@@ -215,10 +214,7 @@ void add_bandwidth(Outcome& outcome, const TestCase& test_case,
     bandwidth.messages += result.arrived;
     bandwidth.window_ns = std::max(bandwidth.window_ns, result.elapsed_ns);
     sent += result.sent;
-    const double gbps = result.sending_ns == 0
-                            ? 0
-                            : 8.0 * static_cast<double>(result.sent * test_case.size_bytes) /
-                                  static_cast<double>(result.sending_ns);
+    const double gbps = bandwidth_gbps(result.sent * test_case.size_bytes, result.sending_ns);
     topology.rank_gbps.push_back(gbps);
     if (result.sent != 0) shares.push_back(gbps);
   }
@@ -376,7 +372,7 @@ double jain_index(std::span<const double> shares) {
     squares += share * share;
   }
   if (squares == 0) return 1;
-  return std::min(1.0, sum * sum / (static_cast<double>(shares.size()) * squares));  // rounding
+  return std::min(1.0, sum * sum / (real(shares.size()) * squares));  // rounding
 }
 
 namespace {
@@ -461,8 +457,7 @@ Outcome merge_results(const TopologyPlan& plan, std::span<const RankResult> resu
   }
   outcome.operations = all.operations;
   outcome.cpu_ns = all.cpu_ns;
-  if (samples.barrier.count > 0)
-    topology.barrier_ns = static_cast<double>(percentile(samples.barrier, 50));
+  if (samples.barrier.count > 0) topology.barrier_ns = real(percentile(samples.barrier, 50));
   add_latency(outcome, plan, samples);
   if (plan.traffic_mode() == TrafficMode::collective)
     add_collective(outcome, plan, results, samples);

@@ -262,8 +262,7 @@ void RankRun::add_pair_stream(Rank partner, bool sends, std::uint64_t before) {
   if (sends) {
     result_.sent += case_.iterations;
     result_.sending_ns += state_.sending_ns;
-    result_.matrix_row_ns[partner] =
-        static_cast<double>(state_.sending_ns) / static_cast<double>(case_.iterations);
+    result_.matrix_row_ns[partner] = real(state_.sending_ns) / real(case_.iterations);
     if (case_.rank_opcode == RankOpcode::read && case_.verify) queues_.check_places({});
   }
   if (sends == arrives_) return;  // the other one counts
@@ -272,9 +271,7 @@ void RankRun::add_pair_stream(Rank partner, bool sends, std::uint64_t before) {
   if (arrived == 0) return lose_pair(partner, "no message came", false);
   state_.operations += arrived;
   result_.arrived += arrived;
-  if (arrives_)
-    result_.matrix_column_ns[partner] =
-        static_cast<double>(state_.elapsed_ns) / static_cast<double>(arrived);
+  if (arrives_) result_.matrix_column_ns[partner] = real(state_.elapsed_ns) / real(arrived);
 }
 
 /// Late messages come back to their sender before it answers others again.
@@ -305,8 +302,7 @@ void RankRun::measure_round_trip(const std::vector<Rank>& stops, const StopFlag&
   std::uint64_t hops = 0;
   if (stops.size() == 3) {  // a pair
     hops = mine_.hops[stops[1]];
-    if (samples.count > 0)
-      result_.matrix_row_ns[stops[1]] = static_cast<double>(percentile(samples, 50)) / 2;
+    if (samples.count > 0) result_.matrix_row_ns[stops[1]] = real(percentile(samples, 50)) / 2;
   } else {
     for (std::size_t i = 1; i < stops.size(); ++i)
       hops += tree_from(plan_.graph, stops[i - 1]).hops[stops[i]];
@@ -325,7 +321,7 @@ std::vector<double> RankRun::run_again(const std::vector<RoundTripStops>& trips)
     pass_barrier();
     HistogramData samples;
     if (stops.front() == rank_) samples = time_round_trip(stops, stop_);
-    medians_ns.push_back(samples.count == 0 ? 0 : static_cast<double>(percentile(samples, 50)));
+    medians_ns.push_back(samples.count == 0 ? 0 : real(percentile(samples, 50)));
     pass_barrier();
   }
   retire_barrier();
@@ -414,8 +410,8 @@ void RankRun::measure_collectives() {
   state_.operations = 0;
   run_collectives(case_.iterations, case_.verify != 0);
   for (const std::uint64_t ns : times_ns) result_.elapsed_ns += ns;
-  result_.collective_mean_ns = static_cast<double>(result_.elapsed_ns) /
-                               static_cast<double>(std::max<std::size_t>(times_ns.size(), 1));
+  result_.collective_mean_ns =
+      real(result_.elapsed_ns) / real(std::max<std::size_t>(times_ns.size(), 1));
   state_.collective->samples = nullptr;
   result_.samples.collective_ns = std::move(times_ns);
   pass_barrier();

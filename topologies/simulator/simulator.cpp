@@ -146,7 +146,7 @@ std::uint64_t messages_of(const TopologyPlan& plan) {
       break;
   }
   const double hops = plan.traffic_mode() == TrafficMode::spread ? 1 : plan.hops.mean;
-  return static_cast<std::uint64_t>(static_cast<double>(messages) * hops) +
+  return static_cast<std::uint64_t>(real(messages) * hops) +
          barriers * ranks * static_cast<std::uint64_t>(std::bit_width(ranks - 1));
 }
 
