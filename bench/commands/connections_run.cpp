@@ -64,8 +64,8 @@ CurveEnd curve_end(const ConnectionsRequest& request, const ConnectionKind& kind
   return end;
 }
 
-}  // namespace
-
+/// The devices' limits of QPs, from the environments of both ends. Two ends on one device have half
+/// of its QPs each.
 DeviceQps device_qps(const Measurer& measurer) {
   const auto mine = measurer.initiator_environment(), theirs = measurer.responder_environment();
   DeviceQps qps{max_qp_of(mine), max_qp_of(theirs), "the devices have no more QPs (max_qp)"};
@@ -76,6 +76,8 @@ DeviceQps device_qps(const Measurer& measurer) {
   }
   return qps;
 }
+
+}  // namespace
 
 ConnectionPlan plan_connections(const ConnectionsRequest& request, const DeviceQps& qps) {
   ConnectionPlan plan;

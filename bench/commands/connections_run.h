@@ -12,7 +12,6 @@
 #include "bench/cases/connection_cases.h"
 #include "bench/options/command.h"
 #include "bench/options/run_hosts.h"
-#include "core/engine/measurer.h"
 
 namespace rdmameter {
 
@@ -31,10 +30,6 @@ struct DeviceQps {
   std::optional<std::uint64_t> initiator, responder;
   std::string reason;
 };
-
-/// The devices' limits of QPs, from the environments of both ends. Two ends on one device have half
-/// of its QPs each.
-DeviceQps device_qps(const Measurer& measurer);
 
 struct ConnectionPlan {
   std::vector<ConnectionCase> cases;

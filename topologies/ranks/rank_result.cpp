@@ -28,8 +28,7 @@ double nearest_rank(const std::vector<double>& ascending, double share) {
 
 /// Calls `visit` with each pair that was measured.
 template <class Visit>
-void visit_pairs(const std::vector<std::vector<std::optional<double>>>& matrix_ns,
-                 const Graph& graph, Visit visit) {
+void visit_pairs(const Matrix& matrix_ns, const Graph& graph, Visit visit) {
   for (Rank from = 0; from < matrix_ns.size(); ++from) {
     const Tree tree = tree_from(graph, from);
     for (Rank to = 0; to < matrix_ns[from].size(); ++to)
@@ -42,10 +41,10 @@ bool is_slower(const MatrixSummary::Pair& a, const MatrixSummary::Pair& b) {
   return std::tuple(-a.of_median, a.from, a.to) < std::tuple(-b.of_median, b.from, b.to);
 }
 
-}  // namespace
-
-std::optional<MatrixSummary> summarise_matrix(
-    const std::vector<std::vector<std::optional<double>>>& matrix_ns, const Graph& graph) {
+/// What a row keeps of a matrix that is too large for it. A long route takes longer than a short
+/// one, so each pair is compared with those as many hops apart.
+/// @return nothing: no pair was measured
+std::optional<MatrixSummary> summarise_matrix(const Matrix& matrix_ns, const Graph& graph) {
   std::map<Rank, std::vector<double>> by_hops;
   std::vector<double> all;
   visit_pairs(matrix_ns, graph, [&](Rank, Rank, std::uint32_t hops, double ns) {
@@ -79,8 +78,6 @@ std::optional<MatrixSummary> summarise_matrix(
   std::sort_heap(slowest.begin(), slowest.end(), is_slower);
   return summary;
 }
-
-namespace {
 
 /// What a sample is of, no samples in it yet; nothing where the traffic has none.
 std::optional<LatencyData> latency_kind(const TopologyPlan& plan) {

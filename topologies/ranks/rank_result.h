@@ -20,15 +20,6 @@
 
 namespace rdmameter {
 
-// What a row keeps of a matrix that is too large for it.
-
-/// A long route takes longer than a short one, so each pair is compared with those as
-/// many hops apart.
-/// @param matrix_ns  see TopologyData
-/// @return nothing: no pair was measured
-std::optional<MatrixSummary> summarise_matrix(
-    const std::vector<std::vector<std::optional<double>>>& matrix_ns, const Graph& graph);
-
 /// Why a rank has no time of a pair that it is one of.
 struct LostPair {
   Rank with = 0;
