@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <random>
+#include <ranges>
 
 #include "bench/cases/cases.h"
 #include "bench/cases/connection_cases.h"
@@ -150,13 +151,6 @@ ExitStatus topo_connections(const ConnectionsOptions& options, const Invocation&
   return measure_connections(request, invocation);
 }
 
-template <class Named>
-std::string names_help(std::string_view before, std::span<const Named> known) {
-  std::vector<std::string_view> names;
-  for (const Named& one : known) names.push_back(one.name);
-  return fmt::format("{}{}. Default: all", before, fmt::join(names, ", "));
-}
-
 std::string kinds_help() {
   std::string text = "what connections are:";
   for (const ConnectionKind& kind : connection_kinds())
@@ -186,8 +180,9 @@ void declare_connections_options(CLI::App& app, ConnectionsOptions& options) {
                     connection_kind);
   });
   request.opcodes.assign(connection_opcodes().begin(), connection_opcodes().end());
+  const auto names = connection_opcodes() | std::views::transform(&ConnectionOpcode::name);
   add_option(app, "--opcode", request.opcodes, "OPCODE,...",
-             names_help("what moves messages: ", connection_opcodes()),
+             fmt::format("what moves messages: {}. Default: all", fmt::join(names, ", ")),
              [](const std::string& list) {
                return named_in("--opcode", list, connection_opcodes(), "send, write, read",
                                connection_opcode);

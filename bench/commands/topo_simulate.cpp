@@ -168,28 +168,17 @@ void require(const std::string& file, const Parts& parts, const std::string& pre
                              where, prefix));
 }
 
-/// In the order of kNetworkForm.
-std::string joined(const Parts& parts) {
+/// In the order of kNetworkForm, and then what read_network() is to refuse.
+std::string joined(Parts parts) {
   std::string text;
   for (const char* key :
        {"delay", "relay", "rate", "ranks-per-host", "host-delay", "host-relay", "host-rate",
         "ranks-per-numa", "numa-in-turn", "numa-delay", "numa-relay", "numa-rate"})
-    if (const auto found = parts.find(key); found != parts.end())
-      add_item(text, fmt::format("{}:{}", key, found->second), ",");
-  return text;
-}
-
-/// What read_network() would refuse must not get lost here.
-std::string with_unknown(std::string text, const Parts& parts) {
-  const Parts known = parts_of(text);
+    if (const auto part = parts.extract(key))
+      add_item(text, fmt::format("{}:{}", key, part.mapped()), ",");
   for (const auto& [key, value] : parts)
-    if (!known.contains(key) && key != "from") text += fmt::format(",{}:{}", key, value);
+    if (key != "from") text += fmt::format(",{}:{}", key, value);
   return text;
-}
-
-std::uint64_t count_at(const Parts& parts, const char* key, std::uint64_t otherwise) {
-  const auto found = parts.find(key);
-  return found == parts.end() ? otherwise : parse_count(found->second).value_or(otherwise);
 }
 
 /// Takes from the file what was not typed: how many ranks a host has, and what paths within a host
@@ -200,7 +189,8 @@ void fill_parts(const std::string& file, const PathCosts& costs, std::uint64_t r
                  &between = costs.of_kind[PairKind::other_host];
   if (costs.ranks_per_host && between.delay_ns)
     parts.emplace("ranks-per-host", fmt::format("{}", *costs.ranks_per_host));
-  const std::uint64_t per_host = count_at(parts, "ranks-per-host", 1);
+  const auto told = parts.find("ranks-per-host");
+  const std::uint64_t per_host = told == parts.end() ? 1 : parse_count(told->second).value_or(1);
   if (per_host > 1) {
     add_path(within, "host-", parts);
     require(file, parts, "host-", "on one host");
@@ -253,10 +243,6 @@ bool has_numa_nodes(const ResultFile& source) {
   });
 }
 
-std::string percent(double simulated_ns, double measured_ns) {
-  return fmt::format("{:+.1f}", 100 * (simulated_ns / measured_ns - 1));
-}
-
 }  // namespace
 
 NetworkChoice choose_network(const std::string& typed, std::uint64_t ranks) {
@@ -264,11 +250,11 @@ NetworkChoice choose_network(const std::string& typed, std::uint64_t ranks) {
   const auto from = parts.find("from");
   if (from == parts.end()) return {.text = typed};
   const std::string path = from->second;
-  NetworkChoice choice{.text = {}, .source = read_result(path)};
+  NetworkChoice choice{.source = read_result(path)};
   choice.costs = fit_path_costs(*choice.source);
   refuse_without_rows(path, choice.costs);
   fill_parts(path, choice.costs, ranks, parts);
-  choice.text = with_unknown(joined(parts), parts);
+  choice.text = joined(std::move(parts));
   return choice;
 }
 
@@ -330,7 +316,7 @@ std::string network_text(const NetworkChoice& network, std::span<const NetworkCh
     table.add_line({fmt::format("{}", check.ranks), printable(check.graph),
                     printable(check.traffic), fmt::format("{}", check.size_bytes),
                     time_value(check.measured_ns), time_value(check.simulated_ns),
-                    percent(check.simulated_ns, check.measured_ns)});
+                    fmt::format("{:+.1f}", 100 * (check.simulated_ns / check.measured_ns - 1))});
   return text + render(table, style) + "\n";
 }
 

@@ -276,7 +276,7 @@ TEST(Collectives, WhatRelaysSendIsCounted) {
             farthest = std::max(farthest, hops[rank][step.send->to]);
           }
         EXPECT_EQ(plan.relayed_hops, relayed);
-        EXPECT_EQ(plan.max_hops, farthest);
+        EXPECT_EQ(plan.hops.max, farthest);
       }
     }
 }

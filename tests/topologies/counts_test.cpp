@@ -101,17 +101,17 @@ TEST(Counts, OfQPsAndEdgesAreThoseOfTheClosedForms) {
     TopologyPlan plan = plan_topology(test_case);
     EXPECT_EQ(plan.graph.edges().size(), edges_of(shape, n));
     for (const std::uint64_t per_edge : {1U, 3U}) {
-      if (plan.datagram && per_edge > 1) continue;
+      if (plan.datagram() && per_edge > 1) continue;
       plan.test_case.qps_per_edge = per_edge;
       std::uint64_t total = 0;
       for (Rank rank = 0; rank < n; ++rank) {
         const RankPlan mine = plan_rank(plan, rank);
         const RankQueues layout(mine, 1, 1024);
-        const std::uint64_t qps = plan.datagram ? 1 : per_edge * neighbours_of(shape, rank, n);
+        const std::uint64_t qps = plan.datagram() ? 1 : per_edge * neighbours_of(shape, rank, n);
         ASSERT_EQ(layout.qp_count(), qps) << rank;
         total += layout.qp_count();
       }
-      EXPECT_EQ(total, plan.datagram ? n : 2 * per_edge * edges_of(shape, n));
+      EXPECT_EQ(total, plan.datagram() ? n : 2 * per_edge * edges_of(shape, n));
     }
   });
   for (const Shape* shape : shapes())
@@ -170,8 +170,8 @@ TEST(Counts, OfMessagesAndTheirHopsAreThoseOfASearch) {
       const Counted counted = count(traffic, n, hops);
       const TopologyPlan plan = plan_topology(test_case);
       ASSERT_EQ(plan.graph.neighbours, graph.neighbours);
-      EXPECT_EQ(plan.max_hops, counted.most_hops);
-      EXPECT_NEAR(plan.mean_hops, real(counted.hops) / real(counted.messages), 1e-9);
+      EXPECT_EQ(plan.hops.max, counted.most_hops);
+      EXPECT_NEAR(plan.hops.mean, real(counted.hops) / real(counted.messages), 1e-9);
       const std::vector<LinkCounts> counted_of = count_link_messages(plan);
       const std::uint32_t classes = hop_classes(plan);
       std::vector<std::uint64_t> in(classes), out(classes);
@@ -237,7 +237,7 @@ TEST(Counts, OfARowAreThoseOfAllRanksTogether) {
     const std::uint64_t messages = kTimes * n * (n - 1);
     EXPECT_EQ(topology.edges.size(), edges_of(shape, n));
     EXPECT_EQ(topology.qps_per_rank.size(), n);
-    EXPECT_EQ(topology.qps_total, plan.datagram ? n : 2 * edges_of(shape, n));
+    EXPECT_EQ(topology.qps_total, plan.datagram() ? n : 2 * edges_of(shape, n));
     EXPECT_EQ(topology.barrier_qps, n * barrier_qps_of(n));
     EXPECT_EQ(topology.hops->max, counted.most_hops);
     EXPECT_NEAR(topology.hops->mean, real(counted.hops) / real(n * (n - 1)), 1e-9);

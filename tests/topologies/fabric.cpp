@@ -28,17 +28,12 @@ void FakeRank::connect(const std::function<FakeRank&(Rank)>& other) {
   for (std::uint64_t i = 0; i < link_count_; ++i) {
     FakeRank& peer = other(links()[i].peer);
     fabric_qps_[i].peer = &peer.fabric_qps_[place_of(peer.neighbours_, rank_)];
-    connect_link(i, peer.address() + peer.areas().credited, 0, 0);
+    connect_link(i, peer.address() + peer.areas_.credited, 0, 0);
   }
 }
 
 Hop& FakeRank::add_hop() {
-  Hop& hop = hops_.emplace_back();
-  hop.wr = {};
-  hop.wr.sg_list = &source_sge_;
-  hop.wr.num_sge = 1;
-  hop.wr.opcode = IBV_WR_SEND_WITH_IMM;
-  return hop;
+  return hops_.emplace_back(make_hop(source_sge_, IBV_WR_SEND_WITH_IMM));
 }
 
 Fabric::Fabric(const TestCase& test_case) : plan_(plan_topology(test_case)) {

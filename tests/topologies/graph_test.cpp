@@ -159,7 +159,7 @@ TEST(Routes, EachHopComesNearer) {
 }
 
 TEST(Routes, TellWhatCannotBeReached) {
-  Graph graph{.neighbours = std::vector<std::vector<Rank>>(4)};
+  Graph graph(4);
   graph.add(0, 1);
   graph.add(2, 3);
   EXPECT_EQ(tree_from(graph, 0).hops[2], kUnreachable);

@@ -15,12 +15,6 @@ bool has_blocks(CollectiveKind kind) {
   return kind == CollectiveKind::alltoall || kind == CollectiveKind::allgather;
 }
 
-std::uint64_t words_in(const std::vector<WordRange>& ranges) {
-  std::uint64_t words = 0;
-  for (const WordRange& range : ranges) words += range.count;
-  return words;
-}
-
 /// When the last message of all has arrived, in units of a cost for each message.
 /// @param cost  of a message of so many words
 class Clockwork {
@@ -29,14 +23,12 @@ class Clockwork {
       : schedules_(schedules), cost_(cost), at_(schedules.size()), step_(schedules.size()) {}
 
   std::uint64_t run() {
-    std::uint64_t last = 0;
     for (bool moved = true; moved;) {
       moved = false;
       for (Rank rank = 0; rank < schedules_.size(); ++rank)
         while (step_[rank] < schedules_[rank].steps.size() && advance(rank)) moved = true;
     }
-    for (const std::uint64_t at : at_) last = std::max(last, at);
-    return last;
+    return *std::ranges::max_element(at_);
   }
 
  private:
@@ -71,6 +63,12 @@ class Clockwork {
 
 }  // namespace
 
+std::uint64_t words_in(const std::vector<WordRange>& ranges) {
+  std::uint64_t words = 0;
+  for (const WordRange& range : ranges) words += range.count;
+  return words;
+}
+
 std::uint64_t words_of_size(CollectiveKind kind, Rank ranks, std::uint64_t size_bytes) {
   if (kind == CollectiveKind::barrier) return 1;
   return size_bytes / kWordBytes / (has_blocks(kind) ? ranks : 1);
@@ -103,6 +101,9 @@ double bus_factor(CollectiveKind kind, Rank ranks) {
 std::vector<std::uint32_t> expected_result(const Collective& collective, Rank rank, Rank ranks,
                                            std::uint64_t words, const InputWord& input) {
   std::vector<std::uint32_t> expected;
+  const auto add_words = [&](Rank of, std::uint64_t begin) {
+    for (std::uint64_t at = 0; at < words; ++at) expected.push_back(input(of, begin + at));
+  };
   switch (collective.kind) {
     case CollectiveKind::allreduce:
       expected.resize(words);
@@ -110,20 +111,16 @@ std::vector<std::uint32_t> expected_result(const Collective& collective, Rank ra
         for (std::uint64_t at = 0; at < words; ++at) expected[at] += input(other, at);
       break;
     case CollectiveKind::alltoall:
-      for (Rank other = 0; other < ranks; ++other)
-        for (std::uint64_t at = 0; at < words; ++at)
-          expected.push_back(input(other, rank * words + at));
+      for (Rank other = 0; other < ranks; ++other) add_words(other, rank * words);
       break;
     case CollectiveKind::allgather:
-      for (Rank other = 0; other < ranks; ++other)
-        for (std::uint64_t at = 0; at < words; ++at) expected.push_back(input(other, at));
+      for (Rank other = 0; other < ranks; ++other) add_words(other, 0);
       break;
     case CollectiveKind::broadcast:
-      for (std::uint64_t at = 0; at < words; ++at) expected.push_back(input(0, at));
+      add_words(0, 0);
       break;
     case CollectiveKind::barrier:  // a word from each rank that is waited for
-      for (Rank ahead = 1; ahead < ranks; ahead *= 2)
-        expected.push_back(input((rank + ranks - ahead) % ranks, 0));
+      for (Rank ahead = 1; ahead < ranks; ahead *= 2) add_words((rank + ranks - ahead) % ranks, 0);
       break;
   }
   return expected;
@@ -153,17 +150,10 @@ CollectiveTotals collective_totals(const Collective& collective, Rank ranks, std
 std::vector<Rank> collective_receivers(const Collective& collective, Rank rank, Rank ranks) {
   if (collective.receivers != nullptr) return collective.receivers(rank, ranks);
   std::vector<Rank> receivers;
-  for (Rank other = 0; collective.to_all && other < ranks; ++other)
-    if (other != rank) receivers.push_back(other);
-  if (collective.to_all) return receivers;
   for (const CollectiveStep& step : collective.make(rank, ranks, 1).steps)
     if (step.send && std::ranges::find(receivers, step.send->to) == receivers.end())
       receivers.push_back(step.send->to);
   return receivers;
-}
-
-std::vector<Rank> only_next(Rank rank, Rank ranks) {
-  return {(rank + 1) % ranks};
 }
 
 WordRange block_of(std::uint64_t words, Rank blocks, Rank block) {
@@ -177,8 +167,7 @@ RankSchedule begin_alltoall(Rank rank, Rank ranks, std::uint64_t words) {
   return {.memory_words = 2 * all,
           .input = {0, all},
           .result = {all, all},
-          .moves = {{rank * words, all + rank * words, words}},
-          .steps = {}};
+          .moves = {{rank * words, all + rank * words, words}}};
 }
 
 void add_step(RankSchedule& schedule, SentWords sent, ReceivedWords received) {

@@ -33,6 +33,8 @@ struct WordRange {
   bool operator==(const WordRange&) const = default;
 };
 
+std::uint64_t words_in(const std::vector<WordRange>& ranges);
+
 struct WordMove {
   std::uint64_t from = 0, to = 0, count = 0;
 };
@@ -60,9 +62,9 @@ struct CollectiveStep {
 /// The steps of one rank.
 struct RankSchedule {
   std::uint64_t memory_words = 0;
-  WordRange input, result;      ///< where the rank's own words are before; what it has then
-  std::vector<WordMove> moves;  ///< within its memory, before the first step
-  std::vector<CollectiveStep> steps;
+  WordRange input, result;           ///< where the rank's own words are before; what it has then
+  std::vector<WordMove> moves = {};  ///< within its memory, before the first step
+  std::vector<CollectiveStep> steps = {};
 };
 
 /// A collective by one algorithm, all that the program knows of it. Adding one: a file with this
@@ -120,7 +122,9 @@ std::vector<Rank> collective_receivers(const Collective& collective, Rank rank, 
 // For schedules.
 
 /// The rank after this one, the first after the last.
-std::vector<Rank> only_next(Rank rank, Rank ranks);
+inline std::vector<Rank> only_next(Rank rank, Rank ranks) {
+  return {(rank + 1) % ranks};
+}
 
 /// The block of so many that `words` are divided into; of a rest each of the first has one word.
 WordRange block_of(std::uint64_t words, Rank blocks, Rank block);

@@ -13,11 +13,7 @@ extern constexpr Collective kAllreduceRd{
     .description = "the sum of all ranks' words to every rank, by recursive doubling",
     .kind = CollectiveKind::allreduce,
     .make = [](Rank rank, Rank ranks, std::uint64_t words) -> RankSchedule {
-      RankSchedule schedule{.memory_words = 2 * words,
-                            .input = {0, words},
-                            .result = {0, words},
-                            .moves = {},
-                            .steps = {}};
+      RankSchedule schedule{.memory_words = 2 * words, .input = {0, words}, .result = {0, words}};
       const Rank doubling = std::bit_floor(ranks), folded = ranks - doubling;
       const bool in_pair = rank < 2 * folded, gives = in_pair && rank % 2 == 0;
       if (gives) {
@@ -60,11 +56,7 @@ extern constexpr Collective kBarrierDissemination{
     .description = "no rank goes on before all have come, in log2(n) steps",
     .kind = CollectiveKind::barrier,
     .make = [](Rank rank, Rank ranks, std::uint64_t words) -> RankSchedule {
-      RankSchedule schedule{.memory_words = words,
-                            .input = {0, words},
-                            .result = {words, 0},
-                            .moves = {},
-                            .steps = {}};
+      RankSchedule schedule{.memory_words = words, .input = {0, words}, .result = {words, 0}};
       for (Rank ahead = 1; ahead < ranks; ahead *= 2) {
         add_step(
             schedule, {(rank + ahead) % ranks, {{0, words}}},
@@ -83,11 +75,8 @@ extern constexpr Collective kBroadcastBinomial{
     .description = "rank 0's words to every rank, over a binomial tree",
     .kind = CollectiveKind::broadcast,
     .make = [](Rank rank, Rank ranks, std::uint64_t words) -> RankSchedule {
-      RankSchedule schedule{.memory_words = words,
-                            .input = {0, rank == 0 ? words : 0},
-                            .result = {0, words},
-                            .moves = {},
-                            .steps = {}};
+      RankSchedule schedule{
+          .memory_words = words, .input = {0, rank == 0 ? words : 0}, .result = {0, words}};
       const Rank lowest = rank == 0 ? std::bit_ceil(ranks) : rank & (~rank + 1);
       if (rank != 0)
         schedule.steps.push_back(

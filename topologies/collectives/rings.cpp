@@ -12,11 +12,8 @@ extern constexpr Collective kAllgatherRing{
       const auto block = [&](Rank behind) {
         return WordRange{(rank + ranks - behind) % ranks * words, words};
       };
-      RankSchedule schedule{.memory_words = ranks * words,
-                            .input = block(0),
-                            .result = {0, ranks * words},
-                            .moves = {},
-                            .steps = {}};
+      RankSchedule schedule{
+          .memory_words = ranks * words, .input = block(0), .result = {0, ranks * words}};
       for (Rank step = 0; step + 1 < ranks; ++step)
         add_step(schedule, {(rank + 1) % ranks, {block(step)}},
                  {.from = (rank + ranks - 1) % ranks, .words = {block(step + 1)}});
@@ -33,11 +30,7 @@ extern constexpr Collective kAllreduceRing{
     .description = "the sum of all ranks' words to every rank, in blocks around a ring",
     .kind = CollectiveKind::allreduce,
     .make = [](Rank rank, Rank ranks, std::uint64_t words) -> RankSchedule {
-      RankSchedule schedule{.memory_words = words,
-                            .input = {0, words},
-                            .result = {0, words},
-                            .moves = {},
-                            .steps = {}};
+      RankSchedule schedule{.memory_words = words, .input = {0, words}, .result = {0, words}};
       const Rank next = (rank + 1) % ranks, last = (rank + ranks - 1) % ranks;
       const auto block = [&](Rank behind) {
         return block_of(words, ranks, (rank + 2 * ranks - behind) % ranks);

@@ -25,10 +25,6 @@ std::optional<NameAndNumbers> split_shape(std::string_view text) {
   }
 }
 
-bool Graph::has_edge(Rank a, Rank b) const {
-  return std::ranges::binary_search(neighbours[a], b);
-}
-
 void Graph::add(Rank a, Rank b) {
   if (a == b) return;
   for (const auto& [from, to] : {std::pair{a, b}, std::pair{b, a}}) {

@@ -79,9 +79,11 @@ using Rank = std::uint32_t;
 struct Graph {
   std::vector<std::vector<Rank>> neighbours;
 
+  Graph() = default;
+  explicit Graph(std::size_t ranks) : neighbours(ranks) {}
   Rank ranks() const { return static_cast<Rank>(neighbours.size()); }
   std::size_t degree(Rank rank) const { return neighbours[rank].size(); }
-  bool has_edge(Rank a, Rank b) const;
+  bool has_edge(Rank a, Rank b) const { return std::ranges::binary_search(neighbours[a], b); }
   /// Adds an edge unless it is there, or leads from a rank to itself.
   void add(Rank a, Rank b);
   /// (a, b) with a < b, ascending.

@@ -35,7 +35,7 @@ extern constexpr Shape kHypercube{
     },
     .make =
         [](const ShapeArguments&, Rank ranks) {
-          Graph graph{.neighbours = std::vector<std::vector<Rank>>(ranks)};
+          Graph graph(ranks);
           for (Rank rank = 0; rank < ranks; ++rank)
             for (Rank bit = 1; bit < ranks; bit *= 2) graph.add(rank, rank ^ bit);
           return graph;

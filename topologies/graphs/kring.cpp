@@ -11,7 +11,7 @@ namespace rdmameter {
 namespace {
 
 Graph make_kring(Rank k, Rank ranks) {
-  Graph graph{.neighbours = std::vector<std::vector<Rank>>(ranks)};
+  Graph graph(ranks);
   for (Rank rank = 0; rank < ranks; ++rank)
     for (Rank distance = 1; distance <= k; ++distance) graph.add(rank, (rank + distance) % ranks);
   return graph;

@@ -16,7 +16,7 @@ extern constexpr Shape kMesh{
     .description = "a QP from every rank to every other",
     .make =
         [](const ShapeArguments&, Rank ranks) {
-          Graph graph{.neighbours = std::vector<std::vector<Rank>>(ranks)};
+          Graph graph(ranks);
           for (Rank a = 0; a < ranks; ++a) {
             graph.neighbours[a].reserve(ranks - 1);
             for (Rank b = 0; b < ranks; ++b)

@@ -44,7 +44,7 @@ bool try_to_pair(Graph& graph, std::vector<Rank> ends, std::mt19937_64& random) 
 
 /// Every edge that the other has not.
 Graph complement(const Graph& graph) {
-  Graph result{.neighbours = std::vector<std::vector<Rank>>(graph.ranks())};
+  Graph result(graph.ranks());
   for (Rank a = 0; a < graph.ranks(); ++a)
     for (Rank b = a + 1; b < graph.ranks(); ++b)
       if (!graph.has_edge(a, b)) result.add(a, b);
@@ -72,7 +72,7 @@ Graph make_random_regular(const ShapeArguments& arguments, Rank ranks) {
   for (Rank rank = 0; rank < ranks; ++rank)
     ends.insert(ends.end(), dense ? others - degree : degree, rank);
   for (int tries = 0; tries < kTries; ++tries) {
-    Graph graph{.neighbours = std::vector<std::vector<Rank>>(ranks)};
+    Graph graph(ranks);
     if (try_to_pair(graph, ends, random)) return dense ? complement(graph) : graph;
   }
   throw Unsupported(
@@ -83,7 +83,7 @@ Graph make_random_regular(const ShapeArguments& arguments, Rank ranks) {
 /// regular graphs look like these (Robinson and Wormald 1994).
 Graph circles_through_all(std::uint64_t d, Rank n) {
   std::mt19937 engine(static_cast<std::uint32_t>(d * 1'000'003 + n));
-  Graph graph{.neighbours = std::vector<std::vector<Rank>>(n)};
+  Graph graph(n);
   std::vector<Rank> order(n);
   std::iota(order.begin(), order.end(), 0U);
   const auto shuffle = [&] {

@@ -60,24 +60,16 @@ PlacedRoutes::PlacedRoutes(const Graph& graph, RankPlaces places) : places_(std:
   for (Rank rank = 0; rank < graph.ranks(); ++rank) next_.push_back(tree_from(graph, rank).first);
 }
 
-RouteKinds PlacedRoutes::route(Rank from, Rank to) const {
-  RouteKinds route;
-  add(from, to, route);
-  add(to, from, route);
-  return route;
-}
-
-PairKind PlacedRoutes::kind(Rank a, Rank b) const {
-  return kind_of(places_[a], places_[b]);
-}
-
-void PlacedRoutes::add(Rank from, Rank to, RouteKinds& route) const {
+RouteKinds PlacedRoutes::route(Rank a, Rank b) const {
   constexpr double kHalf = 0.5;
-  for (Rank at = from; at != to && next_[at][to] != at; at = next_[at][to]) {
-    const PairKind edge = kind(at, next_[at][to]);
-    if (at == from) route.first[edge] += kHalf;
-    route.hops[edge] += kHalf;
-  }
+  RouteKinds route;
+  for (const auto& [from, to] : {std::pair(a, b), std::pair(b, a)})
+    for (Rank at = from; at != to && next_[at][to] != at; at = next_[at][to]) {
+      const PairKind edge = kind(at, next_[at][to]);
+      if (at == from) route.first[edge] += kHalf;
+      route.hops[edge] += kHalf;
+    }
+  return route;
 }
 
 }  // namespace rdmameter

@@ -93,12 +93,10 @@ class PlacedRoutes {
   /// @param places  of all ranks
   PlacedRoutes(const Graph& graph, RankPlaces places);
 
-  RouteKinds route(Rank from, Rank to) const;
-  PairKind kind(Rank a, Rank b) const;
+  RouteKinds route(Rank a, Rank b) const;
+  PairKind kind(Rank a, Rank b) const { return kind_of(places_[a], places_[b]); }
 
  private:
-  void add(Rank from, Rank to, RouteKinds& route) const;
-
   RankPlaces places_;
   std::vector<std::vector<Rank>> next_;  ///< by rank and destination
 };

@@ -9,7 +9,7 @@ extern constexpr Shape kStar{
     .description = "rank 0 in the middle, a QP from it to every other",
     .make =
         [](const ShapeArguments&, Rank ranks) {
-          Graph graph{.neighbours = std::vector<std::vector<Rank>>(ranks)};
+          Graph graph(ranks);
           for (Rank rank = 1; rank < ranks; ++rank) graph.add(0, rank);
           return graph;
         },

@@ -10,7 +10,7 @@ namespace rdmameter {
 namespace {
 
 Graph make_torus(const ShapeArguments& arguments, Rank ranks) {
-  Graph graph{.neighbours = std::vector<std::vector<Rank>>(ranks)};
+  Graph graph(ranks);
   const auto rows = static_cast<Rank>(arguments.numbers[0]);
   const auto columns = static_cast<Rank>(arguments.numbers[1]);
   for (Rank row = 0; row < rows; ++row)

@@ -9,7 +9,6 @@
 #include "core/base/error.h"
 #include "core/engine/device/device_terms.h"
 #include "core/verbs/check.h"
-#include "core/wire/auth.h"
 #include "topologies/ranks/device_queues.h"
 #include "topologies/ranks/loop/message_buffer.h"
 
@@ -17,7 +16,7 @@ namespace rdmameter {
 
 void require_iwarp_carries(const OpenDevice& device, const TopologyPlan& plan) {
   const TestCase& test_case = plan.test_case;
-  if (plan.datagram)
+  if (plan.datagram())
     throw Unsupported(fmt::format("{} is an iWARP device, which has no UD: use another graph",
                                   device.port.where()));
   TestCase by_cm = test_case;
@@ -65,7 +64,6 @@ CmEdges::CmEdges(OpenDevice& device, const TestCase& test_case, Rank rank,
     : device_(device),
       case_(test_case),
       rank_(rank),
-      nonce_(make_nonce()),
       qps_(std::move(qps)),
       above_(watch),
       below_(watch) {

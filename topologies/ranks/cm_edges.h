@@ -12,6 +12,7 @@
 #include "core/engine/endpoint.h"
 #include "core/engine/introduction.h"
 #include "core/verbs/cm/connector.h"
+#include "core/wire/auth.h"
 #include "topologies/ranks/rank_plan.h"
 
 namespace rdmameter {
@@ -62,7 +63,7 @@ class CmEdges {
   OpenDevice& device_;
   const TestCase case_;
   const Rank rank_;
-  const std::string nonce_;
+  const std::string nonce_ = make_nonce();
   std::map<Rank, std::vector<ibv_qp*>> qps_;
   std::vector<ibv_qp*> called_;          ///< with all ranks above
   std::map<Rank, std::uint32_t> first_;  ///< of these, by rank

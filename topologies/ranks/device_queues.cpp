@@ -112,9 +112,6 @@ DeviceQueues::DeviceQueues(OpenDevice& device, const RankPlan& plan, std::uint64
     : RankQueues(plan, seed, device.limits.max_qp_wr, !is_iwarp(*device.context)),
       device_(device),
       maker_(inline_bytes_of(receive_mode_, classes_)),
-      info_(endpoint_info_of(device)),
-      barrier_case_(case_),
-      barrier_info_(info_),
       memory_(*device.context, device.limits.max_dm_size_bytes, memory_size(), device.numa_node,
               case_.initiator.memory, device.port.where(), device.memory, case_.registration.gpu),
       domain_(*device.context, case_.queues.thread_domain, device.port.where()) {
@@ -130,10 +127,7 @@ DeviceQueues::DeviceQueues(OpenDevice& device, const RankPlan& plan, std::uint64
     keep(std::move(qp), qps_, info_);
   }
   build();
-  if (plan_.traffic_mode() == TrafficMode::collective) create_collective();
-}
-
-void DeviceQueues::create_collective() {
+  if (plan_.traffic_mode() != TrafficMode::collective) return;
   own_collective_ = std::make_unique<RankCollective>(device_, domain_.plain(), *this, pattern_);
   collective_ = own_collective_.get();
   state().deliver = take_part;
@@ -150,14 +144,13 @@ void DeviceQueues::create_memory() {
   });
   messages_ = words_ = {memory_.host(), memory_.address(), mr_->lkey};
   if (apart) return create_words();
-  const RankAreas at = areas();
   std::byte* const bytes = memory_.host();
-  std::memset(bytes + at.credited, 0, at.buffers - at.credited);
+  std::memset(bytes + areas_.credited, 0, areas_.buffers - areas_.credited);
   Looks looks{device_.memory.cancel_check};
-  in_parts(memory_size() - at.buffers, looks, [&](std::size_t offset, std::size_t length) {
-    std::memset(bytes + at.buffers + offset, kEmptied, length);
+  in_parts(memory_size() - areas_.buffers, looks, [&](std::size_t offset, std::size_t length) {
+    std::memset(bytes + areas_.buffers + offset, kEmptied, length);
   });
-  info_.address = memory_.address() + at.credited;
+  info_.address = memory_.address() + areas_.credited;
   info_.rkeys = {mr_->rkey};
 }
 
@@ -168,18 +161,18 @@ void DeviceQueues::create_words() {
         "without immediate data {} has a message's label among its bytes, where the CPU must reach "
         "it: use --memory host or huge",
         where_));
-  word_memory_.emplace(*device_.context, 0, areas().buffers, device_.numa_node, "", where_,
+  word_memory_.emplace(*device_.context, 0, areas_.buffers, device_.numa_node, "", where_,
                        device_.memory);
   words_mr_ = word_memory_->register_part(domain_.plain(), 0, word_memory_->size_bytes(),
                                           memory_access(case_, remote_access(case_)));
   words_ = {word_memory_->host(), word_memory_->address(), words_mr_->lkey};
-  info_.address = words_.address + areas().credited;
+  info_.address = words_.address + areas_.credited;
   info_.rkeys = {words_mr_->rkey};
 }
 
 void DeviceQueues::create_queues() {
   require_qps(device_, qp_count());
-  std::uint64_t deepest = receive_mode_ == ReceiveMode::datagram ? case_.queues.depth : 0;
+  std::uint64_t deepest = datagram_ ? case_.queues.depth : 0;
   for (std::uint64_t link = 0; link < link_count_; ++link) {
     const Entries entries = entries_of(link, classes_);
     deepest = std::max({deepest, entries.sends, entries.receives});
@@ -221,18 +214,14 @@ void DeviceQueues::create_barrier(const RankPairs& avoided) {
   barrier_cq_.emplace(*device_.context,
                       CqPlan{.count = 1,
                              .entries = 2 * steps + 2,
-                             .timestamps = false,
                              .domain = barrier_domain_->parent(),
                              .which = "barrier CQ"},
                       barrier_case_, where_);
   barrier_.cq = barrier_cq_->all().front();
   ibv_qp_init_attr attributes{};
   attributes.send_cq = attributes.recv_cq = barrier_.cq;
-  attributes.cap = {.max_send_wr = 2 * steps,
-                    .max_recv_wr = 1,
-                    .max_send_sge = 1,
-                    .max_recv_sge = 1,
-                    .max_inline_data = 0};
+  attributes.cap = {
+      .max_send_wr = 2 * steps, .max_recv_wr = 1, .max_send_sge = 1, .max_recv_sge = 1};
   attributes.qp_type = IBV_QPT_RC;
   const std::size_t count = barrier_partners_.size();
   while (barrier_qps_.size() < count) {
@@ -265,10 +254,8 @@ void DeviceQueues::keep(Qp qp, std::vector<ibv_qp*>& qps, EndpointInfo& info) {
 }
 
 void DeviceQueues::create_cqs() {
-  const bool datagram = receive_mode_ == ReceiveMode::datagram;
-  const bool per_qp = case_.queues.cq_sharing == CqSharing::per_qp && !datagram;
   std::uint64_t cqes = 0;
-  if (per_qp) {
+  if (cq_per_qp_) {
     for (std::uint64_t link = 0; link < link_count_; ++link)
       cqes = std::max(cqes, entries_of(link, classes_).completions());
   } else {
@@ -277,8 +264,8 @@ void DeviceQueues::create_cqs() {
   if (cqes > device_.limits.max_cqe)
     throw Unsupported(fmt::format(
         "{} must hold {} completions, and the largest of {} holds {}: use a smaller --depth{}",
-        per_qp ? "each CQ" : "the CQ of a rank", cqes, where_, device_.limits.max_cqe,
-        per_qp || datagram ? "" : ", fewer --qps-per-edge or --cq-sharing per-qp"));
+        cq_per_qp_ ? "each CQ" : "the CQ of a rank", cqes, where_, device_.limits.max_cqe,
+        cq_per_qp_ || datagram_ ? "" : ", fewer --qps-per-edge or --cq-sharing per-qp"));
   const std::uint64_t count = cq_count();
   if (count + 1 > device_.limits.max_cq)  // the barrier has one, too
     throw Unsupported(fmt::format(
@@ -288,7 +275,6 @@ void DeviceQueues::create_cqs() {
   own_cqs_.emplace(*device_.context,
                    CqPlan{.count = count,
                           .entries = cqes,
-                          .timestamps = false,
                           .domain = domain_.parent(),
                           .which = fmt::format("CQ (one of {})", count)},
                    case_, where_);
@@ -299,15 +285,13 @@ Qp DeviceQueues::create_qp(std::uint64_t number) {
   ibv_qp_init_attr attributes{};
   attributes.send_cq = attributes.recv_cq = cqs_[cqs_.size() == 1 ? 0 : number];
   attributes.srq = srq_;
-  const Entries queues =
-      receive_mode_ == ReceiveMode::datagram ? entries(classes_) : entries_of(number, classes_);
+  const Entries queues = datagram_ ? entries(classes_) : entries_of(number, classes_);
   attributes.cap = {.max_send_wr = static_cast<std::uint32_t>(queues.sends),
                     .max_recv_wr = srq_ != nullptr
                                        ? 0
                                        : std::max(static_cast<std::uint32_t>(queues.receives), 1U),
                     .max_send_sge = receive_mode_ == ReceiveMode::labelled ? 2U : 1U,
-                    .max_recv_sge = 1,
-                    .max_inline_data = 0};
+                    .max_recv_sge = 1};
   attributes.qp_type = qp_type(case_.transport);
   Qp qp = maker_.make(domain_.of_queues(), attributes);
   if (qp) return qp;
@@ -321,9 +305,8 @@ Qp DeviceQueues::create_qp(std::uint64_t number) {
 }
 
 EndpointInfo DeviceQueues::info_for(Rank neighbour) const {
-  if (receive_mode_ == ReceiveMode::datagram) return info_;
-  const std::uint64_t count = edge_qps(case_).all;
-  return part_of(info_, place_of(neighbours_, neighbour) * count, count);
+  if (datagram_) return info_;
+  return part_of(info_, place_of(neighbours_, neighbour) * edge_qps_.all, edge_qps_.all);
 }
 
 EndpointInfo DeviceQueues::barrier_info_for(Rank partner) const {
@@ -335,13 +318,13 @@ std::map<Rank, std::vector<ibv_qp*>> DeviceQueues::qps_by_peer() const {
   for (std::size_t i = 0; i < barrier_qps_.size(); ++i)
     qps[barrier_partners_[i]].push_back(barrier_qps_[i]);
   for (std::size_t i = 0; i < qps_.size(); ++i)
-    qps[neighbours_[i / edge_qps(case_).all]].push_back(qps_[i]);
+    qps[neighbours_[i / edge_qps_.all]].push_back(qps_[i]);
   return qps;
 }
 
 void DeviceQueues::connect(const std::map<Rank, EndpointInfo>& peers,
                            std::vector<RefusedEdge>* refused) {
-  if (receive_mode_ == ReceiveMode::datagram && link_count_ > 0) {
+  if (datagram_ && link_count_ > 0) {
     const QpPath path = path_to_rank(device_, case_, info_of(peers, links().front().peer));
     bring_up(*qps_.front(), path, 0, 0, info_.psns[0]);  // without a peer: it must not fail
   }
@@ -355,10 +338,18 @@ void DeviceQueues::connect(const std::map<Rank, EndpointInfo>& peers,
 void DeviceQueues::connect_barrier(const std::map<Rank, EndpointInfo>& peers,
                                    std::vector<RefusedEdge>* refused) {
   for (std::size_t i = 0; i < barrier_partners_.size(); ++i) {
-    const RefusedEdge edge{
-        .rank = rank_, .peer = barrier_partners_[i], .reason = {}, .barrier = true};
+    const RefusedEdge edge{.rank = rank_, .peer = barrier_partners_[i], .barrier = true};
     const EndpointInfo& peer = info_of(peers, edge.peer);
-    connect_or_refuse(edge, refused, [&] { connect_barrier_to(i, peer); });
+    connect_or_refuse(edge, refused, [&] {
+      ibv_qp& qp = *barrier_qps_[i];
+      if (is_iwarp(*device_.context)) {
+        if (edge.peer < rank_) send_first(qp, peer, where_);
+        return;
+      }
+      const QpPath path = path_to_rank(device_, barrier_case_, peer);
+      to_rtr(qp, Transport::rc, path, peer.qpns.at(0), peer.psns.at(0), where_);
+      to_rts(qp, Transport::rc, path, barrier_info_.psns[i], where_);
+    });
   }
   build_barrier(
       [&peers](Rank partner) {
@@ -366,17 +357,6 @@ void DeviceQueues::connect_barrier(const std::map<Rank, EndpointInfo>& peers,
         return std::pair(peer.address, peer.rkeys.at(0));
       },
       barrier_maker_.inline_flag());
-}
-
-void DeviceQueues::connect_barrier_to(std::size_t place, const EndpointInfo& peer) {
-  ibv_qp& qp = *barrier_qps_[place];
-  if (is_iwarp(*device_.context)) {
-    if (barrier_partners_[place] < rank_) send_first(qp, peer, where_);
-    return;
-  }
-  const QpPath path = path_to_rank(device_, barrier_case_, peer);
-  to_rtr(qp, Transport::rc, path, peer.qpns.at(0), peer.psns.at(0), where_);
-  to_rts(qp, Transport::rc, path, barrier_info_.psns[place], where_);
 }
 
 std::optional<Rank> DeviceQueues::barrier_failed_towards() {
@@ -402,7 +382,7 @@ void DeviceQueues::connect_to(std::uint64_t number, const EndpointInfo& peer) {
   const QpPath path = path_to_rank(device_, case_, peer);
   const std::uint32_t mtu = rdmameter::mtu_bytes(path.mtu);
   mtu_bytes_ = mtu_bytes_ == 0 ? mtu : std::min(mtu_bytes_, mtu);
-  if (receive_mode_ == ReceiveMode::datagram) {
+  if (datagram_) {
     ibv_ah_attr attributes = ah_attributes(path);
     ahs_.emplace_back(check_pointer(
         [&] {
@@ -414,7 +394,7 @@ void DeviceQueues::connect_to(std::uint64_t number, const EndpointInfo& peer) {
     link.remote_qkey = peer.qkey;
     return;
   }
-  const std::uint64_t between = number % edge_qps(case_).all;
+  const std::uint64_t between = number % edge_qps_.all;
   connect_link(number, peer.address, peer.rkeys.at(0), maker_.inline_flag());
   bring_up(*link.qp, path, peer.qpns.at(between), peer.psns.at(between), info_.psns[number]);
 }

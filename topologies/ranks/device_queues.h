@@ -74,14 +74,12 @@ class DeviceQueues : public RankQueues {
  private:
   void create_memory();
   void create_words();
-  void create_collective();
   void create_queues();
   void require_reads() const;
   void create_cqs();
   Qp create_qp(std::uint64_t number);
   void keep(Qp qp, std::vector<ibv_qp*>& qps, EndpointInfo& info);
   void connect_to(std::uint64_t number, const EndpointInfo& peer);
-  void connect_barrier_to(std::size_t place, const EndpointInfo& peer);
   void bring_up(ibv_qp& qp, const QpPath& path, std::uint32_t remote_qpn, std::uint32_t remote_psn,
                 std::uint32_t psn);
 
@@ -90,10 +88,10 @@ class DeviceQueues : public RankQueues {
   std::uint16_t pkey_index_ = 0;
   QpMaker maker_;
   Stopwatch create_ah_, modify_qp_;
-  EndpointInfo info_;
-  TestCase barrier_case_;  ///< whose messages are a word, whatever the graph's are
+  EndpointInfo info_ = endpoint_info_of(device_);
+  TestCase barrier_case_ = case_;  ///< whose messages are a word, whatever the graph's are
   QpMaker barrier_maker_{kBarrierWord};
-  EndpointInfo barrier_info_;
+  EndpointInfo barrier_info_ = info_;
 
   MessageMemory memory_;
   std::optional<MessageMemory> word_memory_;  ///< where the CPU does not reach `memory_`

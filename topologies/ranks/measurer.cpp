@@ -95,7 +95,6 @@ class RankMeasurer final : public TopologyMeasurer {
 
  private:
   void share_cores_and_seed();
-  PlacementWish wish_of(const TestCase& test_case, const OpenDevice& device) const;
   void create(RankCase& own);
   void connect_all(RankCase& own);
   std::vector<RefusedEdge> share(const std::vector<RefusedEdge>& refused, Rank ranks);
@@ -114,7 +113,6 @@ class RankMeasurer final : public TopologyMeasurer {
   template <class Call>
   auto with_all(Call call);
   OpenDevice& device_of(const TestCase& test_case);
-  bool yields(const TestCase& test_case) const;
   std::string numbered(std::string name) const;
 
   Ranks& ranks_;
@@ -202,26 +200,19 @@ OpenDevice& RankMeasurer::device_of(const TestCase& test_case) {
   return devices_.get_anew(end.device, end.port_num, end.gid_index);
 }
 
-/// Where ranks outnumber cores, one that spins keeps another from answering until its time
-/// slice is over.
-bool RankMeasurer::yields(const TestCase& test_case) const {
-  if (test_case.wait != Wait::automatic) return test_case.wait == Wait::yield;
-  return ranks_.local_size() > cores_;
-}
-
-/// A CPU for each rank of this machine, or for none of them: their devices may be near one node.
-PlacementWish RankMeasurer::wish_of(const TestCase& test_case, const OpenDevice& device) const {
-  return {.core = test_case.initiator.core,
-          .device = device.port.device,
-          .needed = ranks_.local_size(),
-          .first = ranks_.local_rank()};
-}
-
 void RankMeasurer::create(RankCase& own) {
   const TestCase& test_case = own.plan().test_case;
   OpenDevice& device = device_of(test_case);
-  own.create(device, choose_placement(wish_of(test_case, device), claims_), seed_ + cases_,
-             yields(test_case));
+  // A CPU for each rank of this machine, or for none of them: their devices may be near one node.
+  const PlacementWish wish{.core = test_case.initiator.core,
+                           .device = device.port.device,
+                           .needed = ranks_.local_size(),
+                           .first = ranks_.local_rank()};
+  // Where ranks outnumber cores, one that spins keeps another from answering until its time slice
+  // is over.
+  const bool yields = test_case.wait == Wait::automatic ? ranks_.local_size() > cores_
+                                                        : test_case.wait == Wait::yield;
+  own.create(device, choose_placement(wish, claims_), seed_ + cases_, yields);
 }
 
 /// @return  those of all ranks

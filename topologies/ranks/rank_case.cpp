@@ -65,12 +65,9 @@ void RankCase::create(OpenDevice& device, Placement placement, std::uint64_t see
   queues_->create_barrier(attempt_.no_barrier);
   lap("barrier_qps", queues_->trial_ns() - trial_ns);
   count_of(result_.setup_ns, "trial_qps") = queues_->trial_ns();
-  if (is_iwarp(*device.context)) listen();
-}
-
-void RankCase::listen() {
+  if (!is_iwarp(*device.context)) return;
   cm_ = std::make_unique<CmEdges>(
-      *device_, plan_.test_case, mine_->rank, queues_->qps_by_peer(),
+      device, plan_.test_case, mine_->rank, queues_->qps_by_peer(),
       CmWatch{.interrupt = &interrupt_,
               .patience = std::min(patience_, std::chrono::milliseconds(kCmTimeout))});
   lap("rdma_cm");

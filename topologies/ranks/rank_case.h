@@ -73,7 +73,6 @@ class RankCase {
 
  private:
   void start_lap() { last_lap_ = std::chrono::steady_clock::now(); }
-  void listen();
   template <class Call>
   void with_loops(Call call);
   void add_facts();

@@ -11,12 +11,6 @@ namespace {
 
 constexpr std::uint8_t kNoResult = 0xa5;
 
-std::uint64_t count_words(const std::vector<WordRange>& ranges) {
-  std::uint64_t words = 0;
-  for (const WordRange& range : ranges) words += range.count;
-  return words;
-}
-
 bool overlap(const WordRange& a, const WordRange& b) {
   return a.begin < b.begin + b.count && b.begin < a.begin + a.count;
 }
@@ -30,14 +24,7 @@ bool sent_in_place(const SentWords& sent) {
 std::uint64_t packed_words(const RankSchedule& schedule) {
   std::uint64_t words = 0;
   for (const CollectiveStep& step : schedule.steps)
-    if (step.send && !sent_in_place(*step.send)) words += count_words(step.send->words);
-  return words;
-}
-
-std::uint64_t received_words(const RankSchedule& schedule) {
-  std::uint64_t words = 0;
-  for (const CollectiveStep& step : schedule.steps)
-    if (step.receive) words += count_words(step.receive->words);
+    if (step.send && !sent_in_place(*step.send)) words += words_in(step.send->words);
   return words;
 }
 
@@ -45,9 +32,7 @@ std::uint64_t received_words(const RankSchedule& schedule) {
 
 RankCollective::RankCollective(OpenDevice& device, ibv_pd& pd, RankQueues& queues,
                                const MessagePattern& pattern)
-    : rank_queues_(queues),
-      plan_(queues.plan()),
-      schedule_(plan_.schedule),
+    : device_queues_(queues),
       pattern_(pattern),
       memory_(*device.context, device.limits.max_dm_size_bytes,
               (schedule_.memory_words + packed_words(schedule_)) * kWordBytes, device.numa_node,
@@ -57,31 +42,26 @@ RankCollective::RankCollective(OpenDevice& device, ibv_pd& pd, RankQueues& queue
       expected_(expected_result(
           *plan_.all.traffic.entry->collective, plan_.rank, plan_.all.graph.ranks(),
           plan_.all.words,
-          [&pattern](Rank other, std::uint64_t at) { return input_word(pattern, other, at); })),
-      kept_(received_words(schedule_) * kWordBytes) {
+          [&pattern](Rank other, std::uint64_t at) { return input_word(pattern, other, at); })) {
   const Rank ranks = plan_.all.graph.ranks();
   const std::size_t steps = schedule_.steps.size();
-  steps_.reserve(steps);
   copies_.resize(steps);
-  hops_.reserve(steps);
-  sges_.reserve(steps);
-  arrivals_.reserve(steps);
-  targets_.reserve(steps);
   arrivals_of_.resize(ranks);
   for (std::size_t i = 0; i < steps; ++i) build_step(schedule_.steps[i], i);
-  build_queues(ranks);
+  arrival_queues_.resize(ranks);
+  for (Rank source = 0; source < ranks; ++source) {
+    if (arrivals_of_[source].empty()) continue;
+    sources_.push_back(source);
+    arrival_queues_[source].first = arrivals_of_[source].data();
+  }
   for (Hop& hop : hops_) hop_pointers_.push_back(&hop);
   work_ = {.steps = steps_.data(),
            .step_count = static_cast<std::uint32_t>(steps),
            .hops = hop_pointers_.data(),
-           .queues = queues_.data(),
+           .queues = arrival_queues_.data(),
            .sources = sources_.data(),
            .source_count = static_cast<std::uint32_t>(sources_.size())};
   fill();
-}
-
-std::uint32_t* RankCollective::word(std::uint64_t at) const {
-  return reinterpret_cast<std::uint32_t*>(memory_.host()) + at;
 }
 
 void RankCollective::build_step(const CollectiveStep& step, std::size_t number) {
@@ -101,7 +81,7 @@ void RankCollective::build_step(const CollectiveStep& step, std::size_t number) 
 
 void RankCollective::build_send(const SentWords& sent, StepWork& work) {
   std::uint64_t begin = sent.words.front().begin;
-  const std::uint64_t words = count_words(sent.words);
+  const std::uint64_t words = words_in(sent.words);
   if (!sent_in_place(sent)) {
     begin = schedule_.memory_words + packed_words_;
     for (const WordRange& range : sent.words) {
@@ -115,13 +95,9 @@ void RankCollective::build_send(const SentWords& sent, StepWork& work) {
   sge = {.addr = memory_.address() + begin * kWordBytes,
          .length = static_cast<std::uint32_t>(words * kWordBytes),
          .lkey = mr_->lkey};
-  Hop& hop = hops_.emplace_back();
-  hop.wr = {};
-  hop.wr.sg_list = &sge;
-  hop.wr.num_sge = 1;
-  hop.wr.opcode = IBV_WR_SEND_WITH_IMM;
+  Hop& hop = hops_.emplace_back(make_hop(sge, IBV_WR_SEND_WITH_IMM));
   hop.wr.imm_data = htonl(label(plan_.rank, sent.to));
-  hop.link = rank_queues_.link_to(sent.to);
+  hop.link = device_queues_.link_to(sent.to);
   work.hop = &hop;
 }
 
@@ -131,13 +107,12 @@ void RankCollective::build_arrival(const ReceivedWords& received, StepWork& work
     targets.push_back({.to = word(range.begin),
                        .added_to = received.added_to ? word(*received.added_to) : nullptr,
                        .count = range.count});
-  std::uint64_t before = 0;
-  for (const Arrival& earlier : arrivals_) before += earlier.bytes;
+  const std::uint64_t bytes = words_in(received.words) * kWordBytes;
   Arrival& arrival = arrivals_.emplace_back();
   arrival = {.targets = targets.data(),
              .target_count = static_cast<std::uint32_t>(targets.size()),
-             .bytes = count_words(received.words) * kWordBytes,
-             .place = kept_.data() + before};
+             .bytes = bytes,
+             .place = kept_.emplace_back(bytes).data()};
   arrivals_of_[received.from].push_back(&arrival);
   work.arrival = &arrival;
 }
@@ -155,15 +130,6 @@ std::uint32_t RankCollective::sends_before(const ReceivedWords& received,
       if (overlap(range, send->words.front())) before = sends;
   }
   return before;
-}
-
-void RankCollective::build_queues(Rank ranks) {
-  queues_.resize(ranks);
-  for (Rank source = 0; source < ranks; ++source) {
-    if (arrivals_of_[source].empty()) continue;
-    sources_.push_back(source);
-    queues_[source].first = arrivals_of_[source].data();
-  }
 }
 
 void RankCollective::fill() {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <vector>
 
 #include "core/engine/endpoint.h"
@@ -36,33 +37,34 @@ class RankCollective {
   std::uint64_t result_bytes() const { return expected_.size() * kWordBytes; }
 
  private:
-  std::uint32_t* word(std::uint64_t at) const;
+  std::uint32_t* word(std::uint64_t at) const {
+    return reinterpret_cast<std::uint32_t*>(memory_.host()) + at;
+  }
   void build_step(const CollectiveStep& step, std::size_t number);
   void build_send(const SentWords& sent, StepWork& work);
   void build_arrival(const ReceivedWords& received, StepWork& work);
   std::uint32_t sends_before(const ReceivedWords& received, std::size_t number) const;
-  void build_queues(Rank ranks);
 
-  RankQueues& rank_queues_;
-  const RankPlan& plan_;
-  const RankSchedule& schedule_;
+  RankQueues& device_queues_;
+  const RankPlan& plan_ = device_queues_.plan();
+  const RankSchedule& schedule_ = plan_.schedule;
   const MessagePattern pattern_;
   MessageMemory memory_;
   Mr mr_;
   std::uint64_t packed_words_ = 0;  ///< behind the schedule's memory: what is sent of many ranges
   std::vector<std::uint32_t> expected_;
 
-  // Reserved before they are filled: others point into them.
   std::vector<StepWork> steps_;
   std::vector<std::vector<WordCopy>> copies_;
-  std::vector<Hop> hops_;
-  std::vector<ibv_sge> sges_;
+  // Others point into these as they grow.
+  std::deque<Hop> hops_;
+  std::deque<ibv_sge> sges_;
+  std::deque<Arrival> arrivals_;
   std::vector<Hop*> hop_pointers_;
-  std::vector<Arrival> arrivals_;
   std::vector<std::vector<WordTarget>> targets_;
-  std::vector<std::uint8_t> kept_;
+  std::vector<std::vector<std::uint8_t>> kept_;  ///< of each arrival: where it waits for its step
   std::vector<std::vector<Arrival*>> arrivals_of_;  ///< by source
-  std::vector<ArrivalQueue> queues_;
+  std::vector<ArrivalQueue> arrival_queues_;
   std::vector<std::uint32_t> sources_;
   CollectiveWork work_;
 };

@@ -103,19 +103,17 @@ std::vector<Flow> flows_at(const TopologyPlan& plan, Rank rank) {
   return flows;
 }
 
-CollectiveTotals totals_of(const TestCase& test_case, const Collective& collective) {
-  const auto ranks = static_cast<Rank>(test_case.ranks);
-  return collective_totals(collective, ranks,
-                           words_of_size(collective.kind, ranks, test_case.size_bytes));
-}
-
 /// A collective's flows are those of its schedule.
 void plan_flows(TopologyPlan& plan) {
   const TrafficKind& kind = *plan.traffic.entry;
   TrafficPlan made;
   if (kind.make != nullptr) made = kind.make(plan.graph.ranks(), plan.traffic.numbers);
   for (const auto& flow : plan.collective.flows) made.flows.push_back({flow.from, flow.to});
-  plan.flows = FlowIndex(kind.flow_set, plan.graph.ranks(), flows_of(made));
+  if (kind.flow_set == FlowSet::made) {
+    const std::vector<Flow> flows = flows_of(made);
+    plan.flows_to = list_flows(plan.graph.ranks(), flows, &Flow::from, &Flow::to);
+    plan.flows_from = list_flows(plan.graph.ranks(), flows, &Flow::to, &Flow::from);
+  }
   plan.round_trips = std::move(made.round_trips);
 }
 
@@ -166,16 +164,9 @@ std::string why_not_apart(const TestCase& test_case, const TrafficKind& traffic)
 
 }  // namespace
 
-std::vector<Rank> TopologyPlan::receivers(Rank from) const {
-  return traffic.entry->flow_set == FlowSet::edges ? graph.neighbours[from] : flows.receivers(from);
-}
-
-std::vector<Rank> TopologyPlan::senders(Rank to) const {
-  return traffic.entry->flow_set == FlowSet::edges ? graph.neighbours[to] : flows.senders(to);
-}
-
 bool TopologyPlan::sends(Rank from, Rank to) const {
-  return traffic.entry->flow_set == FlowSet::edges ? graph.has_edge(from, to) : flows.has(from, to);
+  const RankLists& lists = among(flows_to);
+  return lists.empty() ? from != to : std::ranges::binary_search(lists[from], to);
 }
 
 std::string why_no_topology(const TestCase& test_case) {
@@ -239,23 +230,17 @@ EdgeQps edge_qps(const TestCase& test_case) {
 TopologyPlan plan_topology(const TestCase& test_case) {
   TopologyPlan plan{.test_case = test_case,
                     .shape = read_shape(test_case.graph, test_case.seed),
-                    .traffic = read_traffic(test_case.traffic),
-                    .graph = {},
-                    .round_trips = {}};
+                    .traffic = read_traffic(test_case.traffic)};
   plan.graph = plan.shape.make(static_cast<Rank>(test_case.ranks));
   plan.message_bytes = test_case.size_bytes;
   if (const Collective* const collective = plan.traffic.entry->collective) {
     plan.words = words_of_size(collective->kind, plan.graph.ranks(), test_case.size_bytes);
-    plan.collective = totals_of(test_case, *collective);
+    plan.collective = collective_totals(*collective, plan.graph.ranks(), plan.words);
     plan.message_bytes = plan.collective.largest_words * kWordBytes;
     plan.relayed_hops = count_relayed_hops(plan.graph, plan.collective);
   }
   plan_flows(plan);
-  const HopCount hops =
-      count_hops(plan.shape, plan.traffic, plan.graph.ranks(), plan.graph.ranks());
-  plan.max_hops = hops.max;
-  plan.mean_hops = hops.mean;
-  plan.datagram = plan.shape.shape->datagrams;
+  plan.hops = count_hops(plan.shape, plan.traffic, plan.graph.ranks(), plan.graph.ranks());
   return plan;
 }
 
@@ -263,10 +248,6 @@ std::vector<PairRound> rounds_of_pairs(const TopologyPlan& plan) {
   if (!plan.in_rounds()) return {};
   return pair_rounds(plan.graph, plan.test_case.seed,
                      partners_of_pairs(plan.test_case.pairs, plan.graph.ranks()));
-}
-
-std::uint32_t hop_classes(const TopologyPlan& plan) {
-  return std::max<std::uint32_t>(plan.max_hops, 1);
 }
 
 namespace {
@@ -290,9 +271,9 @@ class Planner {
   }
 
   const TopologyPlan& plan_;
-  const Graph& graph_;
-  const std::uint32_t classes_;
-  const std::vector<PairRound> rounds_;
+  const Graph& graph_ = plan_.graph;
+  const std::uint32_t classes_ = hop_classes(plan_);
+  const std::vector<PairRound> rounds_ = rounds_of_pairs(plan_);
   std::vector<Tree> trees_;  ///< of TrafficMode::spread, by root
   /// Other traffics, if messages are relayed: by rank and destination, the neighbour that comes
   /// next.
@@ -300,8 +281,7 @@ class Planner {
 };
 static_assert(kMaxTopologyRanks - 1 <= std::numeric_limits<std::uint16_t>::max());
 
-Planner::Planner(const TopologyPlan& plan)
-    : plan_(plan), graph_(plan.graph), classes_(hop_classes(plan)), rounds_(rounds_of_pairs(plan)) {
+Planner::Planner(const TopologyPlan& plan) : plan_(plan) {
   const bool spread = plan.traffic_mode() == TrafficMode::spread;
   for (Rank root = 0; (spread || classes_ > 1) && root < graph_.ranks(); ++root) {
     Tree tree = tree_from(graph_, root);

@@ -3,6 +3,7 @@
 // rounds. Pure functions of the case and the rank's number.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -31,26 +32,29 @@ struct TopologyPlan {
   ChosenTraffic traffic;
   Graph graph;
   std::vector<std::vector<Rank>> round_trips;  ///< as TrafficPlan has them
-  std::uint32_t max_hops = 0;                  ///< of any message
-  double mean_hops = 0;                        ///< over the pairs between which messages go
-  bool datagram = false;
-  std::uint64_t message_bytes = 0;  ///< of the largest message
+  HopCount hops = {};                          ///< of all ranks
+  std::uint64_t message_bytes = 0;             ///< of the largest message
   // Of TrafficMode::collective.
   std::uint64_t words = 0;  ///< see CollectiveKind
   CollectiveTotals collective = {};
   std::uint64_t relayed_hops = 0;  ///< of its messages, beyond the first of each
 
   TrafficMode traffic_mode() const { return traffic.entry->traffic_mode; }
-  bool in_rounds() const {
-    return rdmameter::in_rounds(traffic.entry->reach);
-  }  ///< of pairs of ranks
+  /// Of pairs of ranks.
+  bool in_rounds() const { return rdmameter::in_rounds(traffic.entry->reach); }
+  bool datagram() const { return shape.shape->datagrams; }
 
   // Ranks that messages of that one go to, or come from; ascending.
-  std::vector<Rank> receivers(Rank from) const;
-  std::vector<Rank> senders(Rank to) const;
+  std::vector<Rank> receivers(Rank from) const {
+    return listed(among(flows_to), from, graph.ranks());
+  }
+  std::vector<Rank> senders(Rank to) const { return listed(among(flows_from), to, graph.ranks()); }
   bool sends(Rank from, Rank to) const;
 
-  FlowIndex flows = {};  ///< of FlowSet::edges empty
+  RankLists flows_to = {}, flows_from = {};  ///< of FlowSet::made; of others empty
+  const RankLists& among(const RankLists& made) const {
+    return traffic.entry->flow_set == FlowSet::edges ? graph.neighbours : made;
+  }
 };
 
 /// Why this case cannot be measured, beyond what why_impossible() knows; empty: it can.
@@ -77,7 +81,9 @@ struct PlannedRoute {
 };
 
 /// The number of hop classes: class h is of messages that have been relayed h times.
-std::uint32_t hop_classes(const TopologyPlan& plan);
+inline std::uint32_t hop_classes(const TopologyPlan& plan) {
+  return std::max<std::uint32_t>(plan.hops.max, 1);
+}
 
 /// Messages by neighbour (its place in the graph's list), and for each of them by hop class. Both
 /// ends of a link come to the same.

@@ -16,7 +16,7 @@ namespace rdmameter {
 namespace {
 
 ReceiveMode receive_mode_of(const TopologyPlan& plan, bool immediate) {
-  if (plan.datagram) return ReceiveMode::datagram;
+  if (plan.datagram()) return ReceiveMode::datagram;
   if (plan.traffic_mode() == TrafficMode::collective) return ReceiveMode::sized;
   if (plan.test_case.rank_opcode != RankOpcode::send) return ReceiveMode::none;
   if (plan.test_case.shared_receives()) return ReceiveMode::shared;
@@ -58,28 +58,15 @@ ibv_send_wr word_write(ibv_sge& words, std::uint64_t address, std::uint32_t rkey
 RankQueues::RankQueues(const RankPlan& plan, std::uint64_t seed, std::uint64_t max_qp_wr,
                        bool immediate)
     : mine_(plan),
-      plan_(plan.all),
-      case_(plan.all.test_case),
-      rank_(plan.rank),
-      neighbours_(plan_.graph.neighbours[rank_]),
       receive_mode_(receive_mode_of(plan_, immediate)),
-      classes_(hop_classes(plan_)),
-      link_count_(neighbours_.size() * edge_qps(case_).all),
       ud_receives_(static_cast<std::uint32_t>(std::min<std::uint64_t>(
           case_.queues.depth * std::max<std::size_t>(neighbours_.size(), 1), max_qp_wr))),
       pattern_(pattern_of(plan_, seed, receive_mode_)) {}
 
-std::uint64_t RankQueues::cq_count() const {
-  const bool per_qp =
-      case_.queues.cq_sharing == CqSharing::per_qp && receive_mode_ != ReceiveMode::datagram;
-  return per_qp ? std::max<std::uint64_t>(link_count_, 1) : 1;
-}
-
 /// Messages of the first so many classes that a link has room for. @param rooms  in or out
 std::uint64_t RankQueues::room(const std::vector<std::uint64_t>& rooms, std::uint64_t link,
                                std::uint32_t classes) const {
-  const auto first =
-      rooms.begin() + static_cast<std::ptrdiff_t>(link / edge_qps(case_).all * classes_);
+  const auto first = rooms.begin() + static_cast<std::ptrdiff_t>(link / edge_qps_.all * classes_);
   return std::accumulate(first, first + classes, std::uint64_t{0});
 }
 
@@ -91,7 +78,7 @@ RankQueues::Entries RankQueues::entries_of(std::uint64_t link, std::uint32_t cla
 
 /// Of all links.
 RankQueues::Entries RankQueues::entries(std::uint32_t classes) const {
-  if (receive_mode_ == ReceiveMode::datagram) return {ud_receives_, ud_receives_};
+  if (datagram_) return {ud_receives_, ud_receives_};
   Entries sum;
   for (std::uint64_t link = 0; link < link_count_; ++link) {
     const Entries of_link = entries_of(link, classes);
@@ -101,22 +88,12 @@ RankQueues::Entries RankQueues::entries(std::uint32_t classes) const {
   return sum;
 }
 
-/// Buffers for what comes in.
-std::uint64_t RankQueues::places() const {
-  return receive_mode_ == ReceiveMode::none ? link_count_ * case_.queues.depth : receives();
-}
-
 std::uint64_t RankQueues::own_hops() const {
   std::uint64_t hops = mine_.window;
   for (const Round& round : mine_.rounds)
     hops += plan_.traffic_mode() == TrafficMode::spread ? mine_.routes[rank_].neighbours.size()
                                                         : round.to.size();
   return hops;
-}
-
-std::size_t RankQueues::labels_at() const {
-  const RankAreas at = areas();
-  return at.buffers + places() * at.stride;
 }
 
 std::size_t RankQueues::memory_size() const {
@@ -133,14 +110,14 @@ NamedCounts RankQueues::connection_bytes() const {
        .places = receive_mode_ == ReceiveMode::none ? places() : first.receives,
        .hop_classes = classes_,
        .cqs = cq_count(),
-       .datagram = receive_mode_ == ReceiveMode::datagram});
+       .datagram = datagram_});
 }
 
 NamedCounts RankQueues::relay_bytes() const {
   const Entries all = entries(classes_), first = entries(1);
   if (all.completions() == first.completions()) return {};
   constexpr std::uint64_t kEntries = 2;  // the queue's and the CQ's
-  return {{"buffers", (all.receives - first.receives) * areas().stride},
+  return {{"buffers", (all.receives - first.receives) * areas_.stride},
           {"queues", kEntries * (all.completions() - first.completions()) * kQueueEntryBytes}};
 }
 
@@ -154,20 +131,18 @@ void RankQueues::build() {
 }
 
 void RankQueues::build_links() {
-  const RankAreas at = areas();
   std::byte* const base = words_.host;
-  auto* const credited = reinterpret_cast<std::uint32_t*>(base + at.credited);
-  auto* const freed = reinterpret_cast<std::uint32_t*>(base + at.freed);
-  const bool datagram = receive_mode_ == ReceiveMode::datagram;
+  auto* const credited = reinterpret_cast<std::uint32_t*>(base + areas_.credited);
+  auto* const freed = reinterpret_cast<std::uint32_t*>(base + areas_.freed);
   links_.resize(link_count_);
   credit_windows_.resize(link_count_ * classes_);
   credit_batches_.resize(link_count_ * classes_);
   credit_sges_.resize(link_count_);
   edges_.resize(neighbours_.size());
-  const auto [per_edge, active] = edge_qps(case_);
+  const auto [per_edge, active] = edge_qps_;
   for (std::uint64_t i = 0; i < link_count_; ++i) {
     Link& link = links_[i];
-    link.qp = qps_[datagram ? 0 : i];
+    link.qp = qps_[datagram_ ? 0 : i];
     link.freed = freed + i * classes_;
     link.credit_windows = &credit_windows_[i * classes_];
     link.credit_batches = &credit_batches_[i * classes_];
@@ -176,8 +151,8 @@ void RankQueues::build_links() {
       CreditWindow& window = link.credit_windows[k];
       window.credited = credited + i * classes_ + k;
       window.room = static_cast<std::uint32_t>(
-          datagram ? std::max<std::uint64_t>(ud_receives_ / link_count_, 1)
-                   : mine_.rooms.out[at_edge]);
+          datagram_ ? std::max<std::uint64_t>(ud_receives_ / link_count_, 1)
+                    : mine_.rooms.out[at_edge]);
       link.credit_batches[k].size = half_of(mine_.rooms.in[at_edge]);
     }
     const std::uint64_t first = i / per_edge * per_edge;
@@ -206,22 +181,20 @@ void RankQueues::build_routes() {
 }
 
 void RankQueues::build_buffers() {
-  const RankAreas at = areas();
-  const bool datagram = receive_mode_ == ReceiveMode::datagram;
-  const std::size_t head = datagram ? kGrhBytes : 0;
+  const std::size_t head = datagram_ ? kGrhBytes : 0;
   const auto length = static_cast<std::uint32_t>(plan_.message_bytes);
   const std::uint64_t count = receives();
   buffers_.resize(count);
   buffer_hops_.resize(count * mine_.max_copies);
   buffer_sges_.resize(2 * count);  // where it comes in, and what goes out again
   const auto receives_of = [&](std::uint64_t link) {
-    return datagram ? count : entries_of(link, classes_).receives;
+    return datagram_ ? count : entries_of(link, classes_).receives;
   };
   std::uint64_t link = 0, link_end = count == 0 ? 0 : receives_of(link);
   for (std::uint64_t i = 0; i < count; ++i) {
     while (i == link_end) link_end += receives_of(++link);
     MessageBuffer& buffer = buffers_[i];
-    const std::size_t begin = at.buffers + i * at.stride;
+    const std::size_t begin = areas_.buffers + i * areas_.stride;
     ibv_sge& in = buffer_sges_[2 * i];
     ibv_sge& out = buffer_sges_[2 * i + 1];
     in = {.addr = messages_.address + begin,
@@ -232,16 +205,12 @@ void RankQueues::build_buffers() {
                       .next = nullptr,
                       .sg_list = &in,
                       .num_sge = 1};
-    buffer.home = datagram ? &datagrams_ : &links_[link];
+    buffer.home = datagram_ ? &datagrams_ : &links_[link];
     buffer.data = message_byte(begin + head);
     buffer.hops = &buffer_hops_[i * mine_.max_copies];
     for (std::uint32_t k = 0; k < mine_.max_copies; ++k) {
-      Hop& hop = buffer.hops[k];
+      Hop& hop = buffer.hops[k] = make_hop(out, send_opcode());
       hop.buffer = &buffer;
-      hop.wr = {};
-      hop.wr.sg_list = &out;
-      hop.wr.num_sge = 1;
-      hop.wr.opcode = send_opcode();
       if (receive_mode_ == ReceiveMode::labelled) hop.label = buffer.data + length - kLabelBytes;
     }
     ibv_recv_wr* bad;
@@ -249,10 +218,6 @@ void RankQueues::build_buffers() {
                            : ibv_post_recv(buffer.home->qp, &buffer.receive, &bad);
     check_errno_value(error, srq_ ? "ibv_post_srq_recv" : "ibv_post_recv", where_);
   }
-}
-
-ibv_wr_opcode RankQueues::send_opcode() const {
-  return receive_mode_ == ReceiveMode::labelled ? IBV_WR_SEND : IBV_WR_SEND_WITH_IMM;
 }
 
 /// Null: the CPU does not reach it.
@@ -263,11 +228,7 @@ std::uint8_t* RankQueues::message_byte(std::size_t offset) const {
 
 /// The next of own_hops_.
 Hop RankQueues::hop_of_source() {
-  Hop hop{};
-  hop.wr = {};
-  hop.wr.sg_list = &source_sge_;
-  hop.wr.num_sge = 1;
-  hop.wr.opcode = send_opcode();
+  Hop hop = make_hop(source_sge_, send_opcode());
   if (receive_mode_ != ReceiveMode::labelled) return hop;
   const std::size_t at = labels_at() + own_hops_.size() * kLabelBytes;
   ibv_sge* const sges = &labelled_sges_[2 * own_hops_.size()];
@@ -318,17 +279,16 @@ void RankQueues::build_rounds() {
 
 void RankQueues::build_window() {
   const std::uint64_t length = mine_.window, depth = case_.queues.depth;
-  const RankAreas at = areas();
   window_sges_.resize(length);
   for (std::uint64_t i = 0; i < length; ++i) {
     Hop& hop = own_hops_.emplace_back(hop_of_source());
     window_.push_back(&hop);
     if (case_.rank_opcode == RankOpcode::write) {
       hop.wr.opcode = IBV_WR_RDMA_WRITE;
-      hop.remote_offset = i % depth * at.stride;
+      hop.remote_offset = i % depth * areas_.stride;
     } else if (case_.rank_opcode == RankOpcode::read) {
       window_sges_[i] = source_sge_;
-      window_sges_[i].addr = messages_.address + at.buffers + i * at.stride;
+      window_sges_[i].addr = messages_.address + areas_.buffers + i * areas_.stride;
       hop.wr.opcode = IBV_WR_RDMA_READ;
       hop.wr.sg_list = &window_sges_[i];
     }
@@ -403,24 +363,20 @@ void RankQueues::deliver_round_trips(bool begun_here) {
 void RankQueues::connect_link(std::uint64_t number, std::uint64_t peer_address,
                               std::uint32_t peer_rkey, unsigned inline_flag) {
   Link& link = links_[number];
-  const std::uint64_t per_edge = edge_qps(case_).all;
+  const std::uint64_t per_edge = edge_qps_.all;
   const std::uint64_t theirs =
       place_of(plan_.graph.neighbours[link.peer], rank_) * per_edge + number % per_edge;
   credit_sges_[number] = {
-      .addr = words_.address + areas().freed + number * classes_ * sizeof(std::uint32_t),
+      .addr = words_.address + areas_.freed + number * classes_ * sizeof(std::uint32_t),
       .length = classes_ * static_cast<std::uint32_t>(sizeof(std::uint32_t)),
       .lkey = words_.lkey};
   link.credit =
       word_write(credit_sges_[number], peer_address + theirs * classes_ * sizeof(std::uint32_t),
                  peer_rkey, inline_flag);
   link.credit.wr_id = reinterpret_cast<std::uint64_t>(&link);
-  if (receive_mode_ == ReceiveMode::none) connect_memory(link, peer_address, peer_rkey, theirs);
-}
-
-/// A peer's memory is laid out as this rank's, by its own number of links.
-void RankQueues::connect_memory(Link& link, std::uint64_t peer_address, std::uint32_t peer_rkey,
-                                std::uint64_t theirs) {
-  const RankAreas at = areas(plan_.graph.degree(link.peer) * edge_qps(case_).all);
+  if (receive_mode_ != ReceiveMode::none) return;
+  // A peer's memory is laid out as this rank's, by its own number of links.
+  const RankAreas at = areas_of(plan_.graph.degree(link.peer) * edge_qps_.all);
   const std::uint64_t begin = peer_address - at.credited;  // what is read: its one message
   link.remote_key = peer_rkey;
   link.remote_address = case_.rank_opcode == RankOpcode::read
@@ -449,8 +405,7 @@ void RankQueues::build_barrier(
 
 /// @return  is a whole message of that rank there?
 bool RankQueues::check_place(std::uint64_t place, Rank origin) {
-  const RankAreas at = areas();
-  std::uint8_t* const bytes = message_byte(at.buffers + place * at.stride);
+  std::uint8_t* const bytes = message_byte(areas_.buffers + place * areas_.stride);
   const std::uint64_t wrong = check_message(bytes, pattern_, origin);
   if (wrong != 0 && std::all_of(bytes, bytes + pattern_.length,
                                 [](std::uint8_t byte) { return byte == kEmptied; }))
@@ -486,7 +441,7 @@ std::uint64_t RankQueues::sent(std::uint32_t least_class) const {
 }
 
 std::string RankQueues::qp_text(std::uint32_t qp_num) const {
-  if (receive_mode_ == ReceiveMode::datagram) return fmt::format("QP {:#x} on {}", qp_num, where_);
+  if (datagram_) return fmt::format("QP {:#x} on {}", qp_num, where_);
   for (const Link& link : links_)
     if (link.qp->qp_num == qp_num)
       return fmt::format("QP {:#x} towards rank {} on {}", qp_num, link.peer, where_);

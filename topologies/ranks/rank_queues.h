@@ -9,6 +9,7 @@
 // barrier's QPs, and calls build_barrier().
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -43,9 +44,7 @@ class RankQueues {
 
   const RankPlan& plan() const { return mine_; }
   ReceiveMode receive_mode() const { return receive_mode_; }
-  std::uint64_t qp_count() const {
-    return receive_mode_ == ReceiveMode::datagram ? 1 : link_count_;
-  }
+  std::uint64_t qp_count() const { return datagram_ ? 1 : link_count_; }
 
   /// The ranks that its barrier has to do with, each once, ascending.
   const std::vector<Rank>& barrier_partners() const { return barrier_partners_; }
@@ -102,15 +101,16 @@ class RankQueues {
 
   /// Of a message, words of 0, buffers.
   std::size_t memory_size() const;
-  std::uint64_t cq_count() const;
+  std::uint64_t cq_count() const {
+    return cq_per_qp_ ? std::max<std::uint64_t>(link_count_, 1) : 1;
+  }
   Entries entries_of(std::uint64_t link, std::uint32_t classes) const;
   Entries entries(std::uint32_t classes) const;
   std::uint64_t receives() const { return entries(classes_).receives; }
   /// @param links  of a rank, this one or a peer
-  RankAreas areas(std::uint64_t links) const {
-    return rank_areas(links, classes_, plan_.message_bytes, receive_mode_ == ReceiveMode::datagram);
+  RankAreas areas_of(std::uint64_t links) const {
+    return rank_areas(links, classes_, plan_.message_bytes, datagram_);
   }
-  RankAreas areas() const { return areas(link_count_); }
 
   /// Builds links, buffers, hops and the state of the loops on the members from `qps_` to `where_`,
   /// and posts the receives. @pre the derived class has set these members
@@ -141,13 +141,17 @@ class RankQueues {
       unsigned inline_flag);
 
   const RankPlan& mine_;
-  const TopologyPlan& plan_;
-  const TestCase& case_;
-  const Rank rank_;
-  const std::vector<Rank>& neighbours_;
+  const TopologyPlan& plan_ = mine_.all;
+  const TestCase& case_ = plan_.test_case;
+  const Rank rank_ = mine_.rank;
+  const std::vector<Rank>& neighbours_ = plan_.graph.neighbours[rank_];
   const ReceiveMode receive_mode_;
-  const std::uint32_t classes_;
-  const std::uint64_t link_count_;
+  const bool datagram_ = receive_mode_ == ReceiveMode::datagram;
+  const bool cq_per_qp_ = case_.queues.cq_sharing == CqSharing::per_qp && !datagram_;
+  const std::uint32_t classes_ = hop_classes(plan_);
+  const EdgeQps edge_qps_ = edge_qps(case_);
+  const std::uint64_t link_count_ = neighbours_.size() * edge_qps_.all;
+  const RankAreas areas_ = areas_of(link_count_);
   const std::uint32_t ud_receives_;
   const MessagePattern pattern_;
 
@@ -170,9 +174,12 @@ class RankQueues {
  private:
   std::uint64_t room(const std::vector<std::uint64_t>& rooms, std::uint64_t link,
                      std::uint32_t classes) const;
-  std::uint64_t places() const;
+  /// Buffers for what comes in.
+  std::uint64_t places() const {
+    return receive_mode_ == ReceiveMode::none ? link_count_ * case_.queues.depth : receives();
+  }
   std::uint64_t own_hops() const;
-  std::size_t labels_at() const;
+  std::size_t labels_at() const { return areas_.buffers + places() * areas_.stride; }
   void build_links();
   void build_buffers();
   void build_routes();
@@ -182,10 +189,10 @@ class RankQueues {
   void index_links();
   std::uint8_t* message_byte(std::size_t offset) const;
   Hop hop_of_source();
-  ibv_wr_opcode send_opcode() const;
+  ibv_wr_opcode send_opcode() const {
+    return receive_mode_ == ReceiveMode::labelled ? IBV_WR_SEND : IBV_WR_SEND_WITH_IMM;
+  }
   void set_label(Hop& hop, std::uint32_t label) const;
-  void connect_memory(Link& link, std::uint64_t peer_address, std::uint32_t peer_rkey,
-                      std::uint64_t theirs);
   bool check_place(std::uint64_t place, Rank origin);
 
   std::vector<Link> links_;

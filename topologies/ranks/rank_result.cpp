@@ -20,10 +20,15 @@
 namespace rdmameter {
 namespace {
 
+/// The least value that is no less than this share of all. @param ascending  not empty
+double nearest_rank(const std::vector<double>& ascending, double share) {
+  const double rank = std::ceil(share * real(ascending.size()));
+  return ascending[static_cast<std::size_t>(std::max(rank, 1.0)) - 1];
+}
+
 /// Calls `visit` with each pair that was measured.
 template <class Visit>
-void visit_pairs(const std::vector<std::vector<std::optional<double>>>& matrix_ns,
-                 const Graph& graph, Visit visit) {
+void visit_pairs(const Matrix& matrix_ns, const Graph& graph, Visit visit) {
   for (Rank from = 0; from < matrix_ns.size(); ++from) {
     const Tree tree = tree_from(graph, from);
     for (Rank to = 0; to < matrix_ns[from].size(); ++to)
@@ -36,10 +41,10 @@ bool is_slower(const MatrixSummary::Pair& a, const MatrixSummary::Pair& b) {
   return std::tuple(-a.of_median, a.from, a.to) < std::tuple(-b.of_median, b.from, b.to);
 }
 
-}  // namespace
-
-std::optional<MatrixSummary> summarise_matrix(
-    const std::vector<std::vector<std::optional<double>>>& matrix_ns, const Graph& graph) {
+/// What a row keeps of a matrix that is too large for it. A long route takes longer than a short
+/// one, so each pair is compared with those as many hops apart.
+/// @return nothing: no pair was measured
+std::optional<MatrixSummary> summarise_matrix(const Matrix& matrix_ns, const Graph& graph) {
   std::map<Rank, std::vector<double>> by_hops;
   std::vector<double> all;
   visit_pairs(matrix_ns, graph, [&](Rank, Rank, std::uint32_t hops, double ns) {
@@ -72,16 +77,6 @@ std::optional<MatrixSummary> summarise_matrix(
   });
   std::sort_heap(slowest.begin(), slowest.end(), is_slower);
   return summary;
-}
-
-namespace {
-
-/// The largest count of any rank, name by name.
-void raise_to(NamedCounts& max, const NamedCounts& of_rank) {
-  for (const auto& [name, amount] : of_rank) {
-    std::uint64_t& largest = count_of(max, name);
-    largest = std::max(largest, amount);
-  }
 }
 
 /// What a sample is of, no samples in it yet; nothing where the traffic has none.
@@ -138,7 +133,7 @@ void add_failed_pairs(TopologyData& topology, const Matrix& matrix_ns,
     for (Rank rank = 0; rank < results.size(); ++rank)
       for (const LostPair& pair : results[rank].lost_pairs)
         if (pair.waited == waited && pair.with < results.size())
-          reasons.try_emplace({std::min(rank, pair.with), std::max(rank, pair.with)},
+          reasons.try_emplace(std::minmax(rank, pair.with),
                               fmt::format("rank {}: {}", rank, pair.reason));
   for (const auto& [pair, reason] : reasons)
     for (const auto& [from, to] : {pair, std::pair(pair.second, pair.first)})
@@ -153,7 +148,7 @@ void add_pairs(Outcome& outcome, const TopologyPlan& plan, std::span<const RankR
   topology.rounds = rounds_of_pairs(plan).size();
   if (outcome.bandwidth)  // of streams that follow one another
     outcome.bandwidth->window_ns = outcome.bandwidth->traffic_ns = static_cast<std::uint64_t>(
-        std::llround(mean_of(matrix_ns) * static_cast<double>(outcome.bandwidth->messages)));
+        std::llround(mean_of(matrix_ns) * real(outcome.bandwidth->messages)));
   if (plan.graph.ranks() > kMaxMatrixRanks)
     topology.matrix_summary = summarise_matrix(matrix_ns, plan.graph);
   else
@@ -165,13 +160,12 @@ void add_latency(Outcome& outcome, const TopologyPlan& plan, const RankSamples& 
   if (!kind) return;
   outcome.latency = kind;
   TopologyData& topology = *outcome.topology;
-  std::map<std::uint64_t, LatencyData> by_hops;
   outcome.latency->histogram = samples.exchanges;
   for (const auto& [hops, histogram] : samples.by_hops) {
-    by_hops.try_emplace(hops, *kind).first->second.histogram = histogram;
+    topology.by_hops.push_back({hops, *kind});
+    topology.by_hops.back().latency.histogram = histogram;
     merge(outcome.latency->histogram, histogram);
   }
-  for (auto& [hops, latency] : by_hops) topology.by_hops.push_back({hops, std::move(latency)});
 }
 
 HistogramData histogram_of(std::span<const std::uint64_t> times_ns) {
@@ -195,7 +189,7 @@ void add_collective(Outcome& outcome, const TopologyPlan& plan, std::span<const 
   std::vector<double> means;
   for (const RankResult& result : results) {
     means.push_back(result.collective_mean_ns);
-    data.rank_mean_ns += means.back() / static_cast<double>(results.size());
+    data.rank_mean_ns += means.back() / real(results.size());
   }
   data.rank_min_ns = *std::ranges::min_element(means);
   data.rank_max_ns = *std::ranges::max_element(means);
@@ -203,8 +197,7 @@ void add_collective(Outcome& outcome, const TopologyPlan& plan, std::span<const 
   const HistogramData& times = outcome.latency->histogram;
   outcome.operations = times.count;
   if (data.bytes == 0 || times.sum_ns == 0) return;
-  data.algbw_gb_per_s = static_cast<double>(data.bytes) * static_cast<double>(times.count) /
-                        static_cast<double>(times.sum_ns);
+  data.algbw_gb_per_s = real(data.bytes) * real(times.count) / real(times.sum_ns);
   data.busbw_gb_per_s = *data.algbw_gb_per_s * bus_factor(kind, ranks);
 }
 
@@ -218,10 +211,7 @@ void add_bandwidth(Outcome& outcome, const TestCase& test_case,
     bandwidth.messages += result.arrived;
     bandwidth.window_ns = std::max(bandwidth.window_ns, result.elapsed_ns);
     sent += result.sent;
-    const double gbps = result.sending_ns == 0
-                            ? 0
-                            : 8.0 * static_cast<double>(result.sent * test_case.size_bytes) /
-                                  static_cast<double>(result.sending_ns);
+    const double gbps = bandwidth_gbps(result.sent * test_case.size_bytes, result.sending_ns);
     topology.rank_gbps.push_back(gbps);
     if (result.sent != 0) shares.push_back(gbps);
   }
@@ -379,7 +369,7 @@ double jain_index(std::span<const double> shares) {
     squares += share * share;
   }
   if (squares == 0) return 1;
-  return std::min(1.0, sum * sum / (static_cast<double>(shares.size()) * squares));  // rounding
+  return std::min(1.0, sum * sum / (real(shares.size()) * squares));  // rounding
 }
 
 namespace {
@@ -436,7 +426,7 @@ Outcome merge_results(const TopologyPlan& plan, std::span<const RankResult> resu
                                             .schedule = test_case.schedule,
                                             .ranks = test_case.ranks,
                                             .edges = plan.graph.edges(),
-                                            .hops = Hops{plan.max_hops, plan.mean_hops},
+                                            .hops = Hops{plan.hops.max, plan.hops.mean},
                                             .qps_total = 0,
                                             .barrier_qps = 0});
   RankResult all;
@@ -448,7 +438,10 @@ Outcome merge_results(const TopologyPlan& plan, std::span<const RankResult> resu
     topology.yielding |= result.yielding;
     if (sum_of(result.connect_ns) > sum_of(topology.connect_ns))
       topology.connect_ns = result.connect_ns;
-    raise_to(topology.setup_ns, result.setup_ns);
+    for (const auto& [step, ns] : result.setup_ns) {
+      std::uint64_t& slowest = count_of(topology.setup_ns, step);
+      slowest = std::max(slowest, ns);
+    }
     if (sum_of(result.connection_bytes) > sum_of(topology.connection_bytes)) {
       topology.connection_bytes = result.connection_bytes;
       topology.kernel = result.kernel;
@@ -461,8 +454,7 @@ Outcome merge_results(const TopologyPlan& plan, std::span<const RankResult> resu
   }
   outcome.operations = all.operations;
   outcome.cpu_ns = all.cpu_ns;
-  if (samples.barrier.count > 0)
-    topology.barrier_ns = static_cast<double>(percentile(samples.barrier, 50));
+  if (samples.barrier.count > 0) topology.barrier_ns = real(percentile(samples.barrier, 50));
   add_latency(outcome, plan, samples);
   if (plan.traffic_mode() == TrafficMode::collective)
     add_collective(outcome, plan, results, samples);

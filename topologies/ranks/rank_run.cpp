@@ -47,19 +47,12 @@ RankRun::RankRun(RankQueues& queues, RankResult& result, const RankLoops& loops,
                  const ClockChoice& clock, const StopFlag& stop, Watchdog* watchdog,
                  PairAttempt attempt)
     : queues_(queues),
-      state_(queues.state()),
-      barrier_(*state_.barrier),
-      mine_(queues.plan()),
-      plan_(mine_.all),
-      case_(plan_.test_case),
-      rank_(mine_.rank),
       result_(result),
       loops_(loops),
       clock_(clock),
       stop_(stop),
       watchdog_(watchdog),
-      attempt_(std::move(attempt)),
-      loss_ns_(case_.reliable() ? 0 : case_.loss_timeout_ns) {
+      attempt_(std::move(attempt)) {
   state_.latency = samples_.get();
   state_.operations = state_.lost = 0;
 }
@@ -94,19 +87,9 @@ void RankRun::await_barrier() {
 /// Waits until the others have this rank's part of the last barrier: who destroys its QPs before
 /// that leaves them waiting.
 void RankRun::retire_barrier() {
-  ibv_wc wc;
-  while (barrier_.unretired != 0 && !stop_.requested()) {
-    const int polled = ibv_poll_cq(barrier_.cq, 1, &wc);
-    if (polled == 0) {
-      loops_.wait(barrier_.cq);
-      continue;
-    }
-    if (!good(polled, wc)) {
-      state_.end = barrier_.end = no_completion(polled, wc);
-      break;
-    }
-    --barrier_.unretired;
-  }
+  while (!barrier_.retired() && barrier_.end.why == LoopResult::Why::done && !stop_.requested())
+    loops_.wait(barrier_.cq);
+  if (barrier_.end.why != LoopResult::Why::done) state_.end = barrier_.end;
   check();
 }
 
@@ -202,10 +185,6 @@ void RankRun::measure_pair(Rank partner) {
   }
 }
 
-void RankRun::lose_pair(Rank partner, const std::string& reason, bool waited) {
-  result_.lost_pairs.push_back({.with = partner, .reason = reason, .waited = waited});
-}
-
 /// A pair that fails keeps no rank from the barrier. A rank that finds a QP of the graph unusable
 /// relays no more: no other pair of this round needs it.
 void RankRun::meet_after_pair(Rank partner) {
@@ -230,7 +209,7 @@ void RankRun::measure_pair_streams() {
   const bool written = case_.rank_opcode == RankOpcode::write && case_.verify;
   std::vector<Rank> writers;
   result_.matrix_row_ns.resize(plan_.graph.ranks());
-  if (case_.rank_opcode == RankOpcode::send) result_.matrix_column_ns.resize(plan_.graph.ranks());
+  if (arrives_) result_.matrix_column_ns.resize(plan_.graph.ranks());
   result_.half_rounds = attempt_.half_round;
   std::uint64_t before = state_.arrived;  // nothing is under way to this rank
   const auto meet = [&](Rank partner) {
@@ -263,9 +242,7 @@ bool RankRun::stream_with(const Rank& partner, bool sends, std::uint64_t before,
                           std::uint64_t messages) {
   state_.partners = &partner;
   state_.partner_count = sends ? 1 : 0;
-  // What is written or read is counted by the rank that wrote or read it.
-  const bool awaits = !sends && case_.rank_opcode == RankOpcode::send;
-  state_.expected = awaits ? before + messages : 0;
+  state_.expected = !sends && arrives_ ? before + messages : 0;
   const PairLimit limit(watchdog_, stop_);
   try {
     const std::uint64_t operations = state_.operations;
@@ -282,23 +259,19 @@ bool RankRun::stream_with(const Rank& partner, bool sends, std::uint64_t before,
 
 /// What this rank knows of the stream that has just ended.
 void RankRun::add_pair_stream(Rank partner, bool sends, std::uint64_t before) {
-  const bool arrives = case_.rank_opcode == RankOpcode::send;
   if (sends) {
     result_.sent += case_.iterations;
     result_.sending_ns += state_.sending_ns;
-    result_.matrix_row_ns[partner] =
-        static_cast<double>(state_.sending_ns) / static_cast<double>(case_.iterations);
+    result_.matrix_row_ns[partner] = real(state_.sending_ns) / real(case_.iterations);
     if (case_.rank_opcode == RankOpcode::read && case_.verify) queues_.check_places({});
   }
-  if (sends == arrives) return;  // the other one counts
+  if (sends == arrives_) return;  // the other one counts
   const std::uint64_t arrived =
-      arrives ? std::min(state_.arrived - before, case_.iterations) : case_.iterations;
+      arrives_ ? std::min(state_.arrived - before, case_.iterations) : case_.iterations;
   if (arrived == 0) return lose_pair(partner, "no message came", false);
   state_.operations += arrived;
   result_.arrived += arrived;
-  if (arrives)
-    result_.matrix_column_ns[partner] =
-        static_cast<double>(state_.elapsed_ns) / static_cast<double>(arrived);
+  if (arrives_) result_.matrix_column_ns[partner] = real(state_.elapsed_ns) / real(arrived);
 }
 
 /// Late messages come back to their sender before it answers others again.
@@ -326,15 +299,14 @@ HistogramData RankRun::time_round_trip(const std::vector<Rank>& stops, const Sto
 
 void RankRun::measure_round_trip(const std::vector<Rank>& stops, const StopFlag& until) {
   const HistogramData samples = time_round_trip(stops, until);
-  const bool pair = stops.size() == 3;
-  std::uint64_t hops = mine_.hops[stops[1]];
-  if (!pair) {
-    hops = 0;
+  std::uint64_t hops = 0;
+  if (stops.size() == 3) {  // a pair
+    hops = mine_.hops[stops[1]];
+    if (samples.count > 0) result_.matrix_row_ns[stops[1]] = real(percentile(samples, 50)) / 2;
+  } else {
     for (std::size_t i = 1; i < stops.size(); ++i)
       hops += tree_from(plan_.graph, stops[i - 1]).hops[stops[i]];
   }
-  if (pair && samples.count > 0)
-    result_.matrix_row_ns[stops[1]] = static_cast<double>(percentile(samples, 50)) / 2;
   merge(result_.samples.by_hops[hops], samples);
 }
 
@@ -349,7 +321,7 @@ std::vector<double> RankRun::run_again(const std::vector<RoundTripStops>& trips)
     pass_barrier();
     HistogramData samples;
     if (stops.front() == rank_) samples = time_round_trip(stops, stop_);
-    medians_ns.push_back(samples.count == 0 ? 0 : static_cast<double>(percentile(samples, 50)));
+    medians_ns.push_back(samples.count == 0 ? 0 : real(percentile(samples, 50)));
     pass_barrier();
   }
   retire_barrier();
@@ -384,18 +356,17 @@ void RankRun::measure_exchanges() {
 }
 
 void RankRun::measure_stream() {
-  // What is written or read is counted by the rank that wrote or read it.
-  const bool arrives = case_.rank_opcode == RankOpcode::send;
-  const auto expected = [this, arrives](std::uint64_t messages) {
-    return arrives ? expected_messages(plan_, rank_, messages) : 0;
+  const auto expected = [this](std::uint64_t messages) {
+    return arrives_ ? expected_messages(plan_, rank_, messages) : 0;
   };
   pass_barrier();
   state_.expected = expected(case_.warmup);
   loops_.stream(state_, case_.warmup, loss_ns_, clock_, stop_);
   check();
-  // What has been lost by now is not waited for again.
-  const std::uint64_t lost_before =
-      state_.arrived < state_.expected ? state_.expected - state_.arrived : 0;
+  const auto missing = [this] {
+    return state_.arrived < state_.expected ? state_.expected - state_.arrived : 0;
+  };
+  const std::uint64_t lost_before = missing();  // that is not waited for again
   pass_barrier();
   state_.expected = expected(case_.warmup) + expected(case_.iterations) - lost_before;
   loops_.stream(state_, case_.iterations, loss_ns_, clock_, stop_);
@@ -403,12 +374,10 @@ void RankRun::measure_stream() {
   result_.elapsed_ns = state_.elapsed_ns;
   result_.sending_ns = state_.sending_ns;
   result_.sent = state_.operations;
-  const std::uint64_t missing =
-      state_.arrived < state_.expected ? state_.expected - state_.arrived : 0;
-  result_.arrived = expected(case_.iterations) - std::min(expected(case_.iterations), missing);
-  if (!arrives) result_.arrived = state_.operations;
+  result_.arrived = expected(case_.iterations) - std::min(expected(case_.iterations), missing());
+  if (!arrives_) result_.arrived = state_.operations;
   pass_barrier();
-  if (!arrives && case_.verify) queues_.check_places(senders_of(plan_, rank_));
+  if (!arrives_ && case_.verify) queues_.check_places(senders_of(plan_, rank_));
   if (loss_ns_ == 0 && state_.arrived != state_.expected)
     throw MeasurementError(
         fmt::format("{} messages arrived, and {} were sent here", state_.arrived, state_.expected));
@@ -441,8 +410,8 @@ void RankRun::measure_collectives() {
   state_.operations = 0;
   run_collectives(case_.iterations, case_.verify != 0);
   for (const std::uint64_t ns : times_ns) result_.elapsed_ns += ns;
-  result_.collective_mean_ns = static_cast<double>(result_.elapsed_ns) /
-                               static_cast<double>(std::max<std::size_t>(times_ns.size(), 1));
+  result_.collective_mean_ns =
+      real(result_.elapsed_ns) / real(std::max<std::size_t>(times_ns.size(), 1));
   state_.collective->samples = nullptr;
   result_.samples.collective_ns = std::move(times_ns);
   pass_barrier();

@@ -55,7 +55,9 @@ class RankRun {
   void add_pair_stream(Rank partner, bool sends, std::uint64_t before);
   void meet_after_pair(Rank partner);
   void deliver_late_round_trips();
-  void lose_pair(Rank partner, const std::string& reason, bool waited);
+  void lose_pair(Rank partner, const std::string& reason, bool waited) {
+    result_.lost_pairs.push_back({.with = partner, .reason = reason, .waited = waited});
+  }
   void measure_round_trip(const std::vector<Rank>& stops, const StopFlag& until);
   HistogramData time_round_trip(const std::vector<Rank>& stops, const StopFlag& until);
   void measure_exchanges();
@@ -67,19 +69,21 @@ class RankRun {
   void begin_samples() { std::construct_at(samples_.get()); }
 
   RankQueues& queues_;
-  RankState& state_;
-  Barrier& barrier_;
-  const RankPlan& mine_;
-  const TopologyPlan& plan_;
-  const TestCase& case_;
-  const Rank rank_;
+  RankState& state_ = queues_.state();
+  Barrier& barrier_ = *state_.barrier;
+  const RankPlan& mine_ = queues_.plan();
+  const TopologyPlan& plan_ = mine_.all;
+  const TestCase& case_ = plan_.test_case;
+  const Rank rank_ = mine_.rank;
   RankResult& result_;
   const RankLoops& loops_;
   const ClockChoice& clock_;
   const StopFlag& stop_;
   Watchdog* const watchdog_;
   const PairAttempt attempt_;
-  const std::uint64_t loss_ns_;
+  /// What is written or read is counted by the rank that wrote or read it.
+  const bool arrives_ = case_.rank_opcode == RankOpcode::send;
+  const std::uint64_t loss_ns_ = case_.reliable() ? 0 : case_.loss_timeout_ns;
   const std::unique_ptr<Histogram> samples_ = std::make_unique<Histogram>();
 };
 

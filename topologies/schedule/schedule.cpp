@@ -124,7 +124,7 @@ std::vector<PairTurn> pair_turns(const std::vector<PairRound>& rounds, Rank rank
 // Gropp, 2005): in round r a rank's partner is rank XOR r where their number is a power of two;
 // else it sends r ranks ahead, and receives from r ranks behind.
 
-extern constexpr Schedule kRounds{
+constexpr Schedule kRounds{
     .name = "rounds",
     .description = "pairwise exchange: a partner a round, the next after its answer",
     .round =
@@ -135,56 +135,38 @@ extern constexpr Schedule kRounds{
 
 // As a loop over all ranks has it: all begin with rank 0, which is then flooded, then rank 1...
 
-extern constexpr Schedule kSimultaneous{
-    .name = "simultaneous",
-    .description = "everything at once, every rank to rank 0 first",
-    .round = [](Flow, Rank) { return std::uint32_t{0}; },
-    .place = [](Flow flow, Rank) { return flow.to; }};
+constexpr Schedule kSimultaneous{.name = "simultaneous",
+                                 .description = "everything at once, every rank to rank 0 first",
+                                 .round = [](Flow, Rank) { return std::uint32_t{0}; },
+                                 .place = [](Flow flow, Rank) { return flow.to; }};
 
 // Every rank begins with the one after it, so that at no time all send to one.
 
-extern constexpr Schedule kStaggered{
-    .name = "staggered",
-    .description = "everything at once, every rank to its next one first",
-    .round = [](Flow, Rank) { return std::uint32_t{0}; },
-    .place = ranks_ahead};
+constexpr Schedule kStaggered{.name = "staggered",
+                              .description = "everything at once, every rank to its next one first",
+                              .round = [](Flow, Rank) { return std::uint32_t{0}; },
+                              .place = ranks_ahead};
 
 // The list of schedules, and what they make of a rank's flows.
 
-// Each in its own file.
-extern const Schedule kSimultaneous, kRounds, kStaggered;
-
-namespace {
-
 constexpr std::array kSchedules{&kSimultaneous, &kRounds, &kStaggered};
-
-}  // namespace
 
 std::span<const Schedule* const> schedules() {
   return kSchedules;
 }
 
-const Schedule& find_schedule(std::string_view name) {
-  return *read_entry(schedules(), "schedule", name).entry;
-}
-
 std::vector<Round> rounds_of(Rank rank, std::span<const Flow> flows, Rank ranks,
                              const Schedule& schedule) {
-  struct Part {
-    std::vector<Flow> sends;
-    std::vector<Rank> from;
-  };
-  std::map<std::uint32_t, Part> parts;
+  std::map<std::uint32_t, Round> by_number;
   for (const Flow& flow : flows) {
-    if (flow.from == rank) parts[schedule.round(flow, ranks)].sends.push_back(flow);
-    if (flow.to == rank) parts[schedule.round(flow, ranks)].from.push_back(flow.from);
+    if (flow.from == rank) by_number[schedule.round(flow, ranks)].to.push_back(flow.to);
+    if (flow.to == rank) by_number[schedule.round(flow, ranks)].from.push_back(flow.from);
   }
   std::vector<Round> rounds;
-  for (auto& [number, part] : parts) {
-    std::ranges::stable_sort(part.sends, {},
-                             [&](const Flow& flow) { return schedule.place(flow, ranks); });
-    Round round{.to = {}, .from = std::move(part.from)};
-    for (const Flow& flow : part.sends) round.to.push_back(flow.to);
+  for (auto& [number, round] : by_number) {
+    std::ranges::stable_sort(round.to, {}, [&](Rank to) {
+      return schedule.place(Flow{rank, to}, ranks);
+    });
     rounds.push_back(std::move(round));
   }
   return rounds;

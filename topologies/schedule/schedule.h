@@ -33,7 +33,9 @@ struct Schedule {
 std::span<const Schedule* const> schedules();
 
 /// @throws UsageError  there is no such schedule; the text lists them
-const Schedule& find_schedule(std::string_view name);
+inline const Schedule& find_schedule(std::string_view name) {
+  return *read_entry(schedules(), "schedule", name).entry;
+}
 
 /// How many ranks ahead a flow goes.
 constexpr std::uint32_t ranks_ahead(Flow flow, Rank ranks) {

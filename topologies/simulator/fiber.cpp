@@ -7,7 +7,6 @@
 
 #include "topologies/simulator/fiber.h"
 
-#include <sys/mman.h>
 #include <ucontext.h>
 
 #include <cerrno>
@@ -29,8 +28,7 @@
 namespace rdmameter {
 namespace {
 
-// Untouched pages of it take no memory. Formatting an error is what takes most; a sanitizer's
-// frames are larger.
+// Formatting an error is what takes most of it; a sanitizer's frames are larger.
 #ifdef RDMAMETER_ADDRESS_SANITIZER
 constexpr std::size_t kStackBytes = 512 << 10;
 #else
@@ -57,19 +55,21 @@ void end_switch([[maybe_unused]] void* fake_stack, [[maybe_unused]] const void**
 
 }  // namespace
 
-Fiber::Fiber(std::function<void()> body)
-    : body_(std::move(body)),
-      stack_(mmap(nullptr, kStackBytes, PROT_READ | PROT_WRITE,
-                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)) {
-  if (stack_ == MAP_FAILED)
-    throw std::system_error(errno, std::generic_category(), "mmap of a simulated rank's stack");
+SparseMemory sparse_memory(std::size_t bytes, const std::string& use) {
+  void* const begin = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (begin == MAP_FAILED)
+    throw std::system_error(errno, std::generic_category(), "mmap of a simulated rank's " + use);
+  return {static_cast<std::byte*>(begin), Unmap{bytes}};
 }
+
+Fiber::Fiber(std::function<void()> body)
+    : body_(std::move(body)), stack_(sparse_memory(kStackBytes, "stack")) {}
 
 Fiber::~Fiber() {
 #ifdef RDMAMETER_ADDRESS_SANITIZER
-  ASAN_UNPOISON_MEMORY_REGION(stack_, kStackBytes);  // frames that never returned
+  ASAN_UNPOISON_MEMORY_REGION(stack_.get(), kStackBytes);  // frames that never returned
 #endif
-  munmap(stack_, kStackBytes);
 }
 
 /// The first time, on the fiber's own stack. Its frame never returns, so that a sanitizer's marks
@@ -78,7 +78,7 @@ Fiber::~Fiber() {
   begun_ = true;
   ucontext_t context;
   getcontext(&context);
-  context.uc_stack.ss_sp = stack_;
+  context.uc_stack.ss_sp = stack_.get();
   context.uc_stack.ss_size = kStackBytes;
   context.uc_link = nullptr;
   makecontext(&context, &Fiber::enter, 0);
@@ -87,7 +87,7 @@ Fiber::~Fiber() {
 
 void Fiber::resume() {
   running = this;
-  begin_switch(&caller_fake_stack_, stack_, kStackBytes);
+  begin_switch(&caller_fake_stack_, stack_.get(), kStackBytes);
   if (_setjmp(caller_) == 0) {
     if (begun_) _longjmp(own_, 1);
     begin();

@@ -3,11 +3,25 @@
 #pragma once
 
 #include <setjmp.h>
+#include <sys/mman.h>
 
 #include <cstddef>
 #include <functional>
+#include <memory>
+#include <string>
 
 namespace rdmameter {
+
+struct Unmap {
+  std::size_t bytes = 0;
+  void operator()(std::byte* begin) const noexcept { munmap(begin, bytes); }
+};
+/// Untouched pages of it take no memory.
+using SparseMemory = std::unique_ptr<std::byte, Unmap>;
+
+/// Of a simulated rank. @param use  "stack", for the text of an error
+/// @throws std::system_error
+SparseMemory sparse_memory(std::size_t bytes, const std::string& use);
 
 class Fiber {
  public:
@@ -30,7 +44,7 @@ class Fiber {
 
   std::function<void()> body_;
   jmp_buf own_, caller_;  ///< where it goes on, and who has resumed it
-  void* stack_;
+  const SparseMemory stack_;
   bool begun_ = false, ended_ = false;
   // What a sanitizer must know of the two stacks.
   void *own_fake_stack_ = nullptr, *caller_fake_stack_ = nullptr;

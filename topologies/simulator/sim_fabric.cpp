@@ -100,16 +100,7 @@ std::uint32_t SimFabric::new_message() {
   return number;
 }
 
-SimFabric::Port& SimFabric::port(Rank rank, Rank other) {
-  return ports_[rank][static_cast<std::size_t>(network_.kind(rank, other))];
-}
-
-void SimFabric::schedule(std::uint64_t at_ps, std::uint32_t message, Step step) {
-  events_.push({at_ps, order_++, message, step});
-}
-
 void SimFabric::send(SimQp& qp, const ibv_send_wr& wr) {
-  ++messages_sent_;
   const std::uint32_t number = new_message();
   Message& message = messages_[number];
   message.from = &qp;
@@ -142,7 +133,6 @@ void SimFabric::wake(Rank rank) {
 void SimFabric::complete(SimQp& qp, std::uint64_t wr_id, ibv_wc_opcode opcode,
                          std::uint32_t immediate) {
   ibv_wc& wc = qp.cq->completions.emplace_back();
-  wc = {};
   wc.wr_id = wr_id;
   wc.status = IBV_WC_SUCCESS;
   wc.opcode = opcode;

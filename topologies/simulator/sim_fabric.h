@@ -11,6 +11,7 @@
 #include <infiniband/verbs.h>
 
 #include <array>
+#include <compare>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -59,7 +60,6 @@ class SimFabric {
   void run(const std::function<void(Rank)>& body, const StopFlag& stop);
 
   std::uint64_t now_ps() const { return now_ps_; }
-  std::uint64_t messages() const { return messages_sent_; }
   /// Messages that found no receive; an RNR NAK each, and lost here.
   std::uint64_t not_ready() const { return not_ready_; }
 
@@ -79,9 +79,7 @@ class SimFabric {
     std::uint64_t at_ps, order;
     std::uint32_t message;
     Step step;
-    bool operator>(const Event& other) const {
-      return at_ps != other.at_ps ? at_ps > other.at_ps : order > other.order;
-    }
+    auto operator<=>(const Event&) const = default;  // no two have the same order
   };
   struct Port {
     std::uint64_t out_free_ps = 0, in_free_ps = 0;
@@ -93,7 +91,9 @@ class SimFabric {
 
   void send(SimQp& qp, const ibv_send_wr& wr);
   std::uint32_t new_message();
-  void schedule(std::uint64_t at_ps, std::uint32_t message, Step step);
+  void schedule(std::uint64_t at_ps, std::uint32_t message, Step step) {
+    events_.push({at_ps, order_++, message, step});
+  }
   void handle(const Event& event);
   void deliver(Message& message);
   void complete(SimQp& qp, std::uint64_t wr_id, ibv_wc_opcode opcode, std::uint32_t immediate = 0);
@@ -101,7 +101,9 @@ class SimFabric {
   void resume_ready();
   void pass_time(const StopFlag& stop);
   void end_all();
-  Port& port(Rank rank, Rank other);
+  Port& port(Rank rank, Rank other) {
+    return ports_[rank][static_cast<std::size_t>(network_.kind(rank, other))];
+  }
 
   const SimNetwork network_;
   const bool moves_payload_;
@@ -115,7 +117,7 @@ class SimFabric {
   std::vector<std::unique_ptr<Fiber>> fibers_;
   std::vector<Rank> ready_;
   std::vector<bool> is_ready_;
-  std::uint64_t now_ps_ = 0, order_ = 0, messages_sent_ = 0, not_ready_ = 0;
+  std::uint64_t now_ps_ = 0, order_ = 0, not_ready_ = 0;
 };
 
 /// The time of the fabric that runs on this thread. A tick is a picosecond.

@@ -45,7 +45,7 @@ class NetworkText {
     if (!value) return std::nullopt;
     const auto rate = parse_rate(*value);
     if (!rate || (*rate & kBitRate) == 0) refuse(fmt::format("{} is one of bits", key));
-    return kBitsPs / static_cast<double>(*rate & ~kBitRate);
+    return kBitsPs / real(*rate & ~kBitRate);
   }
 
   std::optional<Rank> ranks(const std::string& key) {

@@ -22,7 +22,7 @@ struct SimPath {
   double ps_per_byte = 0;            ///< of a rank's port, in each direction
 
   std::uint64_t bytes_ps(std::uint64_t bytes) const {
-    return static_cast<std::uint64_t>(std::llround(static_cast<double>(bytes) * ps_per_byte));
+    return static_cast<std::uint64_t>(std::llround(real(bytes) * ps_per_byte));
   }
 };
 

@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "topologies/simulator/simulator.h"
 
-#include <sys/mman.h>
-
 #include <bit>
-#include <cerrno>
 #include <deque>
 #include <exception>
 #include <memory>
-#include <system_error>
 #include <vector>
 
 #include "core/base/error.h"
@@ -33,37 +29,20 @@ using VirtualLoops = RankLoopInstance<RankPolicy<VirtualClock, VirtualWait, Rece
 constexpr std::uint64_t kPayloadSeed = 1;
 constexpr std::uint64_t kAnyDepth = 1U << 30;  ///< a simulated device has queues of any length
 
-/// Untouched pages of it take no memory: buffers whose bytes are never moved.
-class SparseMemory {
- public:
-  explicit SparseMemory(std::size_t bytes)
-      : bytes_(bytes),
-        begin_(mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
-                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)) {
-    if (begin_ == MAP_FAILED)
-      throw std::system_error(errno, std::generic_category(), "mmap of a simulated rank's memory");
-  }
-  SparseMemory(SparseMemory&&) = delete;
-  ~SparseMemory() { munmap(begin_, bytes_); }
-  std::byte* begin() const { return static_cast<std::byte*>(begin_); }
-
- private:
-  const std::size_t bytes_;
-  void* const begin_;
-};
-
 /// A rank whose queues are on the fabric.
 class SimRank : public RankQueues {
  public:
   /// @param plan  borrowed
   SimRank(SimFabric& fabric, const RankPlan& plan, const StopFlag& stop)
-      : RankQueues(plan, kPayloadSeed, kAnyDepth), memory_(memory_size()), stop_(stop) {
-    messages_ = words_ = {.host = memory_.begin(), .address = address()};
+      : RankQueues(plan, kPayloadSeed, kAnyDepth),
+        memory_(sparse_memory(memory_size(), "memory")),
+        stop_(stop) {
+    messages_ = words_ = {.host = memory_.get(), .address = address()};
     where_ = "a simulated device";
     for (std::uint64_t i = 0; i < cq_count(); ++i) cqs_.push_back(fabric.make_cq());
     for (std::uint64_t i = 0; i < qp_count(); ++i)
       qps_.push_back(fabric.make_qp(rank_, cqs_[cqs_.size() == 1 ? 0 : i]));
-    fill_message(reinterpret_cast<std::uint8_t*>(memory_.begin()), pattern_, rank_);
+    fill_message(reinterpret_cast<std::uint8_t*>(memory_.get()), pattern_, rank_);
     build();
     plan_barrier({});
     barrier_memory_.resize(barrier_memory_size());
@@ -76,11 +55,11 @@ class SimRank : public RankQueues {
 
   /// Of each edge the rank with the lower number connects both ends' QPs.
   void connect(const std::function<SimRank&(Rank)>& other) {
-    const std::uint64_t per_edge = edge_qps(case_).all;
+    const std::uint64_t per_edge = edge_qps_.all;
     for (std::uint64_t i = 0; i < link_count_; ++i) {
       const Link& link = links()[i];
       SimRank& peer = other(link.peer);
-      connect_link(i, peer.address() + peer.areas().credited, 0, 0);
+      connect_link(i, peer.address() + peer.areas_.credited, 0, 0);
       const std::uint64_t theirs = place_of(peer.neighbours_, rank_) * per_edge + i % per_edge;
       if (rank_ < link.peer) SimFabric::connect(link.qp, peer.qps_[theirs]);
     }
@@ -111,9 +90,9 @@ class SimRank : public RankQueues {
   RankResult take_result() { return std::move(result_); }
 
  private:
-  std::uint64_t address() const { return reinterpret_cast<std::uint64_t>(memory_.begin()); }
+  std::uint64_t address() const { return reinterpret_cast<std::uint64_t>(memory_.get()); }
 
-  const SparseMemory memory_;
+  const SparseMemory memory_;  ///< whose bytes are moved only where they are compared
   std::vector<std::byte> barrier_memory_;
   const ClockChoice clock_;
   const StopFlag& stop_;
@@ -166,8 +145,8 @@ std::uint64_t messages_of(const TopologyPlan& plan) {
     case TrafficMode::collective:
       break;
   }
-  const double hops = plan.traffic_mode() == TrafficMode::spread ? 1 : plan.mean_hops;
-  return static_cast<std::uint64_t>(static_cast<double>(messages) * hops) +
+  const double hops = plan.traffic_mode() == TrafficMode::spread ? 1 : plan.hops.mean;
+  return static_cast<std::uint64_t>(real(messages) * hops) +
          barriers * ranks * static_cast<std::uint64_t>(std::bit_width(ranks - 1));
 }
 

@@ -40,7 +40,7 @@ std::optional<PairKind> kind_to_judge(Rank rank, const Graph& graph, const RankP
 
 /// With these edges alone.
 Graph of_kind(PairKind kind, const Graph& graph, const RankPlaces& places) {
-  Graph own{std::vector<std::vector<Rank>>(graph.ranks())};
+  Graph own(graph.ranks());
   for (const auto& [a, b] : graph.edges())
     if (kind_of(places[a], places[b]) == kind) own.add(a, b);
   return own;
@@ -89,28 +89,21 @@ std::vector<RoundTripStops> turns_over(const Graph& graph, Rank a, Rank b, std::
   return turns;
 }
 
-std::pair<Rank, Rank> ordered(Rank one, Rank other) {
-  return {std::min(one, other), std::max(one, other)};
-}
-
 /// What the round trips were: by pair (the lower rank first), and by turn from a to b.
 struct MeasuredTrips {
   std::map<std::pair<Rank, Rank>, std::vector<double>> pairs;
   std::map<RoundTripStops, std::vector<double>> turns, turns_back;  ///< by turns
-  std::optional<Rank> a, b;
 };
 
-MeasuredTrips sort_out(std::span<const RoundTripStops> trips, std::span<const double> times_ns) {
+MeasuredTrips sort_out(std::span<const RoundTripStops> trips, std::span<const double> times_ns,
+                       Rank b) {
   MeasuredTrips measured;
-  if (trips.empty()) return measured;
-  measured.a = trips.front()[0];
-  measured.b = trips.front()[1];
   for (std::size_t i = 0; i < trips.size() && i < times_ns.size(); ++i) {
     if (!(times_ns[i] > 0)) continue;
     const RoundTripStops& stops = trips[i];
     if (stops.size() == 3)
-      measured.pairs[ordered(stops[0], stops[1])].push_back(times_ns[i]);
-    else if (stops[1] == *measured.b)
+      measured.pairs[std::minmax(stops[0], stops[1])].push_back(times_ns[i]);
+    else if (stops[1] == b)
       measured.turns[stops].push_back(times_ns[i]);
     else
       measured.turns_back[{stops.rbegin(), stops.rend()}].push_back(times_ns[i]);
@@ -162,18 +155,18 @@ std::vector<RoundTripStops> elimination_trips(const Straggler& suspect, const Ma
 
 Straggler judge_elimination(std::span<const RoundTripStops> trips,
                             std::span<const double> times_ns) {
-  const MeasuredTrips measured = sort_out(trips, times_ns);
-  Straggler verdict;
-  verdict.measured_again = trips.size();
-  if (!measured.a) return verdict;
-  const Rank a = *measured.a, b = *measured.b;
+  Straggler verdict{.measured_again = trips.size()};
+  if (trips.empty()) return verdict;
+  const Rank a = trips.front()[0], b = trips.front()[1];
+  const std::pair<Rank, Rank> suspect = std::minmax(a, b);
+  const MeasuredTrips measured = sort_out(trips, times_ns, b);
   std::map<std::pair<Rank, Rank>, double> times;
   std::vector<double> others;
   for (const auto& [pair, each] : measured.pairs) {
     times[pair] = median_of_values(each);
-    if (pair != ordered(a, b)) others.push_back(times[pair]);
+    if (pair != suspect) others.push_back(times[pair]);
   }
-  const auto own = times.find(ordered(a, b));
+  const auto own = times.find(suspect);
   if (own == times.end() || others.empty()) return verdict;
   const double usual = usual_of(others);
   if (own->second < kSlowFactor * usual) return verdict;
@@ -195,16 +188,14 @@ Straggler judge_elimination(std::span<const RoundTripStops> trips,
     node = rank;
     slowest = time;
   }
-  if (node) {
-    verdict.verdict = Straggler::Verdict::node;
-    verdict.rank = node;
-    verdict.factor = slowest / usual;
-    return verdict;
-  }
-  const auto [low, high] = ordered(a, b);
+  if (node)
+    return {.verdict = Straggler::Verdict::node,
+            .rank = node,
+            .factor = slowest / usual,
+            .measured_again = trips.size()};
   verdict.verdict = Straggler::Verdict::path;
-  verdict.rank = low;
-  verdict.to = high;
+  verdict.rank = suspect.first;
+  verdict.to = suspect.second;
   verdict.factor = own->second / usual;
   std::vector<double> differences;
   for (const auto& [turn, there] : measured.turns)

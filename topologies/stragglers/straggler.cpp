@@ -12,7 +12,7 @@ using Edges = std::vector<std::pair<std::uint32_t, std::uint32_t>>;
 
 /// @param edges  none: every rank has one to every other
 Graph graph_of(std::size_t ranks, const Edges& edges) {
-  Graph graph{std::vector<std::vector<Rank>>(ranks)};
+  Graph graph(ranks);
   for (const auto& [a, b] : edges) graph.add(a, b);
   for (Rank a = 0; a < ranks && edges.empty(); ++a)
     for (Rank b = a + 1; b < ranks; ++b) graph.add(a, b);
@@ -101,10 +101,7 @@ std::optional<Straggler> slow_rank(const Proportions& proportions) {
   const double spread = 1.4826 * median_of_values(deviations);  // of a normal distribution: sigma
   if (highest < kSlowFactor * usual || highest < usual + kMinDeviations * spread)
     return std::nullopt;
-  Straggler found{.verdict = Straggler::Verdict::node};
-  found.rank = worst;
-  found.factor = highest / usual;
-  return found;
+  return Straggler{.verdict = Straggler::Verdict::node, .rank = worst, .factor = highest / usual};
 }
 
 std::optional<Straggler> slow_pair(const Proportions& proportions) {

@@ -2,110 +2,81 @@
 #include "topologies/traffic/hop_count.h"
 
 #include <algorithm>
+#include <functional>
 #include <utility>
 
 #include "topologies/graphs/routes.h"
 
 namespace rdmameter {
 
-FlowIndex::FlowIndex(FlowSet flow_set, Rank ranks, std::vector<Flow> made)
-    : flow_set_(flow_set), ranks_(ranks) {
-  if (flow_set_ != FlowSet::made) return;
-  to_.resize(ranks);
-  from_.resize(ranks);
-  for (const Flow& flow : made) {
-    to_[flow.from].push_back(flow.to);
-    from_[flow.to].push_back(flow.from);
+RankLists list_flows(Rank ranks, std::span<const Flow> flows, Rank Flow::*of, Rank Flow::*other) {
+  RankLists lists(ranks);
+  for (const Flow& flow : flows) lists[flow.*of].push_back(flow.*other);
+  for (std::vector<Rank>& list : lists) {
+    std::ranges::sort(list);
+    list.erase(std::unique(list.begin(), list.end()), list.end());
   }
-  for (auto* lists : {&to_, &from_})
-    for (std::vector<Rank>& list : *lists) {
-      std::ranges::sort(list);
-      list.erase(std::unique(list.begin(), list.end()), list.end());
-    }
+  return lists;
 }
 
-std::vector<Rank> FlowIndex::others(Rank rank) const {
-  std::vector<Rank> list;
-  for (Rank other = 0; other < ranks_; ++other)
-    if (other != rank) list.push_back(other);
-  return list;
-}
-
-std::vector<Rank> FlowIndex::receivers(Rank from) const {
-  return flow_set_ == FlowSet::others ? others(from) : to_[from];
-}
-
-std::vector<Rank> FlowIndex::senders(Rank to) const {
-  return flow_set_ == FlowSet::others ? others(to) : from_[to];
-}
-
-bool FlowIndex::has(Rank from, Rank to) const {
-  return flow_set_ == FlowSet::others ? from != to : std::ranges::binary_search(to_[from], to);
+std::vector<Rank> listed(const RankLists& lists, Rank rank, Rank ranks) {
+  if (!lists.empty()) return lists[rank];
+  std::vector<Rank> others;
+  for (Rank other = 0; other < ranks; ++other)
+    if (other != rank) others.push_back(other);
+  return others;
 }
 
 namespace {
 
-/// The receivers of each rank's messages.
-class Receivers {
- public:
-  /// @pre FlowSet is not `edges`
-  Receivers(const ChosenTraffic& traffic, Rank ranks) : kind_(*traffic.entry), ranks_(ranks) {
-    const bool made = kind_.flow_set == FlowSet::made && kind_.collective == nullptr;
-    index_ = {kind_.flow_set, ranks,
-              made ? flows_of(kind_.make(ranks, traffic.numbers)) : std::vector<Flow>()};
-  }
+/// The receivers of a rank's messages.
+using Receivers = std::function<std::vector<Rank>(Rank)>;
 
-  std::vector<Rank> of(Rank rank) const {
-    return kind_.flow_set == FlowSet::made && kind_.collective != nullptr
-               ? collective_receivers(*kind_.collective, rank, ranks_)
-               : index_.receivers(rank);
-  }
-
- private:
-  const TrafficKind& kind_;
-  const Rank ranks_;
-  FlowIndex index_;
-};
+/// @pre FlowSet is not `edges`
+Receivers receivers_of(const ChosenTraffic& traffic, Rank ranks) {
+  const TrafficKind& kind = *traffic.entry;
+  if (kind.flow_set == FlowSet::made && kind.collective != nullptr)
+    return
+        [&kind, ranks](Rank rank) { return collective_receivers(*kind.collective, rank, ranks); };
+  RankLists lists;
+  if (kind.flow_set == FlowSet::made)
+    lists = list_flows(ranks, flows_of(kind.make(ranks, traffic.numbers)), &Flow::from, &Flow::to);
+  return [lists = std::move(lists), ranks](Rank rank) { return listed(lists, rank, ranks); };
+}
 
 /// Most and mean of what is added.
-class Distances {
- public:
-  void add(std::uint32_t hops) {
-    max_ = std::max(max_, hops);
-    sum_ += hops;
-    ++count_;
-  }
-  std::uint32_t max() const { return max_; }
-  double mean() const { return count_ == 0 ? 0 : static_cast<double>(sum_) / real(count_); }
+struct Distances {
+  std::uint32_t max = 0;
+  std::uint64_t sum = 0, count = 0;
 
- private:
-  std::uint32_t max_ = 0;
-  std::uint64_t sum_ = 0, count_ = 0;
+  void add(std::uint32_t hops) {
+    max = std::max(max, hops);
+    sum += hops;
+    ++count;
+  }
+  double mean() const { return count == 0 ? 0 : real(sum) / real(count); }
 };
 
 std::vector<Rank> senders_among(const Receivers& receivers, Rank ranks) {
   std::vector<Rank> senders;
   for (Rank rank = 0; rank < ranks; ++rank)
-    if (!receivers.of(rank).empty()) senders.push_back(rank);
+    if (!receivers(rank).empty()) senders.push_back(rank);
   return senders;
 }
 
 HopCount count_closed(const ChosenShape& shape, const ChosenTraffic& traffic, Rank ranks) {
   HopCount count{.senders = ranks, .looked_at = ranks};
-  if (traffic.entry->flow_set == FlowSet::edges) {
-    count.max = 1;
-    count.mean = 1;
-  } else if (traffic.entry->flow_set == FlowSet::others) {
+  if (traffic.entry->flow_set == FlowSet::others) {
     const ShapeFigures figures = *shape.figures(ranks);
     count.max = static_cast<std::uint32_t>(figures.hops_max);
     count.mean = figures.hops_mean;
   } else {
-    const Receivers receivers(traffic, ranks);
+    const Receivers receivers = receivers_of(traffic, ranks);
     Distances distances;
     for (Rank from = 0; from < ranks; ++from)
-      for (const Rank to : receivers.of(from))
+      for (const Rank to : receivers(from))
         distances.add(shape.shape->hops(shape.arguments, from, to, ranks));
-    count.max = distances.max();
+    count.max = distances.max;
     count.mean = distances.mean();
   }
   count.bound = count.max;
@@ -131,17 +102,15 @@ std::optional<Flow> first_unreached(const Graph& graph, const Receivers& receive
   const std::vector<Rank> part = parts_of(graph);
   if (std::ranges::all_of(part, [](Rank of) { return of == 0; })) return std::nullopt;
   for (Rank from = 0; from < graph.ranks(); ++from)
-    for (const Rank to : receivers.of(from))
+    for (const Rank to : receivers(from))
       if (part[to] != part[from]) return Flow{from, to};
   return std::nullopt;
 }
 
 HopCount count_searched(const ChosenShape& shape, const ChosenTraffic& traffic, Rank ranks,
                         Rank most) {
-  if (traffic.entry->flow_set == FlowSet::edges)
-    return {.max = 1, .mean = 1, .bound = 1, .senders = ranks, .looked_at = ranks};
   const Graph graph = shape.make(ranks);
-  const Receivers receivers(traffic, ranks);
+  const Receivers receivers = receivers_of(traffic, ranks);
   HopCount count{.unreached = first_unreached(graph, receivers)};
   if (count.unreached) return count;
   const std::vector<Rank> senders = senders_among(receivers, ranks);
@@ -152,10 +121,10 @@ HopCount count_searched(const ChosenShape& shape, const ChosenTraffic& traffic, 
   for (std::uint64_t i = 0; i < count.looked_at; ++i) {
     const Rank from = senders[i * count.senders / count.looked_at];
     const Tree tree = tree_from(graph, from);
-    for (const Rank to : receivers.of(from)) distances.add(tree.hops[to]);
+    for (const Rank to : receivers(from)) distances.add(tree.hops[to]);
     farthest = std::min<std::uint64_t>(farthest, *std::ranges::max_element(tree.hops));
   }
-  count.max = distances.max();
+  count.max = distances.max;
   count.mean = distances.mean();
   count.bound = count.sampled() ? 2 * farthest : count.max;
   return count;
@@ -164,6 +133,8 @@ HopCount count_searched(const ChosenShape& shape, const ChosenTraffic& traffic, 
 }  // namespace
 
 HopCount count_hops(const ChosenShape& shape, const ChosenTraffic& traffic, Rank ranks, Rank most) {
+  if (traffic.entry->flow_set == FlowSet::edges)
+    return {.max = 1, .mean = 1, .bound = 1, .senders = ranks, .looked_at = ranks};
   return shape.shape->hops != nullptr ? count_closed(shape, traffic, ranks)
                                       : count_searched(shape, traffic, ranks, most);
 }

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "topologies/traffic/traffic.h"
@@ -15,24 +16,14 @@ namespace rdmameter {
 // Which rank sends to which, asked by rank: what each needs of a traffic takes room for its own
 // flows, not for those of all.
 
-class FlowIndex {
- public:
-  FlowIndex() = default;
-  /// @param made  of FlowSet::made, in any order; several of one pair count as one
-  FlowIndex(FlowSet flow_set, Rank ranks, std::vector<Flow> made);
+/// By rank, ascending, each once. Empty: of every rank all others.
+using RankLists = std::vector<std::vector<Rank>>;
 
-  // Ascending, each once. @pre FlowSet is not `edges`: the graph has them
-  std::vector<Rank> receivers(Rank from) const;
-  std::vector<Rank> senders(Rank to) const;
-  bool has(Rank from, Rank to) const;
+/// @param flows      in any order; several of one pair count as one
+/// @param of, other  the end by which it is listed, and what is listed
+RankLists list_flows(Rank ranks, std::span<const Flow> flows, Rank Flow::*of, Rank Flow::*other);
 
- private:
-  std::vector<Rank> others(Rank rank) const;
-
-  FlowSet flow_set_ = FlowSet::made;
-  Rank ranks_ = 0;
-  std::vector<std::vector<Rank>> to_, from_;  ///< of FlowSet::made, by rank
-};
+std::vector<Rank> listed(const RankLists& lists, Rank rank, Rank ranks);
 
 /// The number of ranks whose messages are looked at in a graph that must be searched.
 inline constexpr Rank kSampledRanks = 64;

@@ -38,17 +38,9 @@ std::span<const TrafficKind* const> traffic_kinds() {
   return all;
 }
 
-std::optional<ChosenTraffic> find_traffic(std::string_view text) {
-  return find_entry(traffic_kinds(), text);
-}
-
 Reach reach_of(std::string_view traffic) {
   const auto chosen = find_traffic(traffic);
   return chosen ? chosen->entry->reach : Reach::other;
-}
-
-ChosenTraffic read_traffic(std::string_view text) {
-  return read_entry(traffic_kinds(), "traffic", text);
 }
 
 std::vector<Flow> flows_of(const TrafficPlan& plan) {

@@ -79,7 +79,9 @@ std::span<const TrafficKind* const> traffic_kinds();
 using ChosenTraffic = ChosenEntry<TrafficKind>;
 
 /// @return nothing: there is no such traffic, or it takes other arguments
-std::optional<ChosenTraffic> find_traffic(std::string_view text);
+inline std::optional<ChosenTraffic> find_traffic(std::string_view text) {
+  return find_entry(traffic_kinds(), text);
+}
 
 /// The reach of a traffic as a result names it: one that is not known here is `other`.
 Reach reach_of(std::string_view traffic);
@@ -90,7 +92,9 @@ constexpr bool in_rounds(Reach reach) {
 }
 
 /// @throws UsageError  there is no such traffic (the text lists them), or it takes other arguments
-ChosenTraffic read_traffic(std::string_view text);
+inline ChosenTraffic read_traffic(std::string_view text) {
+  return read_entry(traffic_kinds(), "traffic", text);
+}
 
 /// TrafficMode::drawn: the receiver of a rank's n-th message. Every rank computes the same.
 Rank drawn_partner(std::uint64_t seed, Rank rank, std::uint64_t n, Rank ranks);

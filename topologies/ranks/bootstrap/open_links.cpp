@@ -8,8 +8,8 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <functional>
+#include <future>
 #include <list>
 #include <memory>
 #include <optional>
@@ -91,10 +91,6 @@ void list_fields(auto& fields, Is<LinkWord> auto& word) {
   fields("over", word.over, {.max_size = kMaxWordBytes});
 }
 
-std::string name_of(Rank rank, const std::string& host) {
-  return fmt::format("rank {} on {}", rank, host);
-}
-
 Listener listener_on(const std::vector<std::string>& addresses, bool only_this_machine,
                      const std::string& interface) {
   if (!interface.empty()) return Listener({addresses.front(), 0});
@@ -113,37 +109,25 @@ class OutgoingCall {
 
   /// @param ended  raised when there is a result; outlives the call
   OutgoingCall(Connect connect, const EventFd& ended)
-      : connect_(std::move(connect)), done_(ended), thread_(start_thread([this] { run(); })) {}
+      : task_([this, connect = std::move(connect)] { return connect(stop_); }),
+        thread_(start_thread([this, &ended] {
+          task_();
+          ended.raise();
+        })) {}
   OutgoingCall(OutgoingCall&&) = delete;
   ~OutgoingCall() {
     stop_.raise();
     thread_.join();
   }
 
-  bool ended() const { return ended_; }
+  bool ended() const { return result_.wait_for(milliseconds(0)) == std::future_status::ready; }
   /// Once it has ended. @throws what `connect` has thrown
-  Connection result() {
-    if (failure_) std::rethrow_exception(failure_);
-    return std::move(*connection_);
-  }
+  Connection result() { return result_.get(); }
 
  private:
-  void run() noexcept {
-    try {
-      connection_ = connect_(stop_);
-    } catch (...) {
-      failure_ = std::current_exception();
-    }
-    ended_ = true;
-    done_.raise();
-  }
-
-  const Connect connect_;
-  const EventFd& done_;
   InterruptSource stop_;
-  std::optional<Connection> connection_;
-  std::exception_ptr failure_;
-  std::atomic<bool> ended_{false};
+  std::packaged_task<Connection()> task_;
+  std::future<Connection> result_ = task_.get_future();
   std::thread thread_;  // begins last
 };
 
@@ -161,12 +145,30 @@ struct Meeting {
   std::string nonce = make_nonce();
   std::string peer_nonce = {};
 
-  std::string name() const { return name_of(peer, host); }
+  std::string name() const { return fmt::format("rank {} on {}", peer, host); }
+  /// @param own  who connected is the initiator
+  Challenge challenge(Role own) const {
+    if (own == Role::initiator) return {kVersion, nonce, peer_nonce};
+    return {kVersion, peer_nonce, nonce};
+  }
+  /// Of this end. @param secret  of the end that listens
+  LinkWord proof(const std::string& secret, Role own) const {
+    return {.proof = make_proof(secret, own, challenge(own))};
+  }
+  /// Is the word the other end's proof? @throws MeasurementError  it has none
+  bool is_proved(const LinkWord& word, const std::string& secret, Role own) const {
+    return proof_holds(secret, other_end(own), challenge(own), LinkWord::required(word.proof));
+  }
+  SealKeys keys(const std::string& secret, Role own) const {
+    return make_seal_keys(secret, own, challenge(own));
+  }
 };
 
 /// With a rank ahead, with which this one connects.
 struct Ahead {
   enum class Stage : std::uint8_t { calling, greeted, proved, met };
+  std::size_t step;
+  Card card;
   Meeting meeting;
   Stage stage = Stage::calling;
   std::unique_ptr<OutgoingCall> call = {};
@@ -203,16 +205,14 @@ class LinkOpener {
   Rank behind_by(std::size_t step) const {
     return (job_.rank() + job_.size() - (Rank{1} << step)) % job_.size();
   }
-  Deadline patience() const { return Deadline::in(options_.patience); }
   std::vector<Address> ways_to(const Card& card) const;
-  Connection connect(const Card& card, Rank rank, Deadline refused_until,
+  Connection connect(const Ahead& ahead, Deadline refused_until,
                      const InterruptSource& interrupt) const;
-  void call(std::size_t step, milliseconds pause);
-  void look_at_calls();
-  void greet(std::size_t step);
-  void hear_ahead(std::size_t step);
-  void take_from_ahead(std::size_t step, const LinkWord& word);
-  void try_again(std::size_t step, const ChannelError& error);
+  void call(Ahead& ahead, milliseconds pause);
+  void greet(Ahead& ahead);
+  void hear_ahead(Ahead& ahead);
+  void take_from_ahead(Ahead& ahead, const LinkWord& word);
+  void try_again(Ahead& ahead, const ChannelError& error);
   void accept_callers(Listener& listener);
   bool hear(Caller& caller);
   bool take_greeting(Caller& caller, const LinkGreeting& greeting);
@@ -224,17 +224,12 @@ class LinkOpener {
   void tell_imposter(const Meeting& meeting);
   void make_sure(Listener& listener);
   void say_why(const std::string& why);
-  static Challenge challenge(const Meeting& meeting, Role own);
-  static SealKeys keys_of(const std::string& secret, const Meeting& meeting, Role own) {
-    return make_seal_keys(secret, own, challenge(meeting, own));
-  }
 
   PmixJob& job_;
   const BootstrapOptions& options_;
   const InterruptSource& interrupt_;
   std::size_t steps_ = 0;
   Card own_;
-  std::vector<Card> cards_;  ///< of the ranks ahead
   EventFd call_ended_;
   std::vector<Ahead> ahead_;
   WaitingRoom room_;
@@ -257,9 +252,9 @@ std::vector<Address> LinkOpener::ways_to(const Card& card) const {
 }
 
 /// @param refused_until  how long to retry where no server is listening
-Connection LinkOpener::connect(const Card& card, Rank rank, Deadline refused_until,
+Connection LinkOpener::connect(const Ahead& ahead, Deadline refused_until,
                                const InterruptSource& interrupt) const {
-  std::vector<Address> ways = ways_to(card);
+  std::vector<Address> ways = ways_to(ahead.card);
   for (Address& way : ways) way.remedy = "has that rank ended, or another machine this address?";
   std::string why;
   for (const Address& way : ways) try {
@@ -272,31 +267,23 @@ Connection LinkOpener::connect(const Card& card, Rank rank, Deadline refused_unt
   throw MeasurementError(fmt::format(
       "{} cannot be reached by TCP from {}, which ranks need to exchange addresses: {} Name the "
       "network that leads there: --bootstrap-if",
-      name_of(rank, card.host), own_.host, why.empty() ? "it has no address." : why));
+      ahead.meeting.name(), own_.host, why.empty() ? "it has no address." : why));
 }
 
 /// @param pause  before it connects
-void LinkOpener::call(std::size_t step, milliseconds pause) {
-  Ahead& ahead = ahead_[step];
+void LinkOpener::call(Ahead& ahead, milliseconds pause) {
   ahead.stage = Ahead::Stage::calling;
   // A rank that has hung up, and then refuses, has ended.
   const milliseconds patience = ahead.again_until ? kForRefusal : options_.patience;
   ahead.call = std::make_unique<OutgoingCall>(
-      [this, step, pause, patience, rank = ahead.meeting.peer](const InterruptSource& stop) {
+      [this, &ahead, pause, patience](const InterruptSource& stop) {
         if (pause.count() > 0) wait_for(-1, 0, Deadline::in(pause), stop);
-        return connect(cards_[step], rank, Deadline::in(patience), stop);
+        return connect(ahead, Deadline::in(patience), stop);
       },
       call_ended_);
 }
 
-void LinkOpener::look_at_calls() {
-  call_ended_.clear();
-  for (std::size_t step = 0; step < steps_; ++step)
-    if (ahead_[step].call && ahead_[step].call->ended()) greet(step);
-}
-
-void LinkOpener::greet(std::size_t step) {
-  Ahead& ahead = ahead_[step];
+void LinkOpener::greet(Ahead& ahead) {
   const std::unique_ptr<OutgoingCall> call = std::move(ahead.call);
   Meeting& meeting = ahead.meeting;
   try {
@@ -309,39 +296,36 @@ void LinkOpener::greet(std::size_t step) {
   meeting.nonce = make_nonce();
   ahead.stage = Ahead::Stage::greeted;
   try {
-    const LinkGreeting greeting{job_.rank(), meeting.peer, step, own_.host, meeting.nonce};
+    const LinkGreeting greeting{job_.rank(), meeting.peer, ahead.step, own_.host, meeting.nonce};
     meeting.channel->send(make_message("", greeting), Deadline::in(kForStranger));
   } catch (const ChannelError& error) {
-    try_again(step, error);
+    try_again(ahead, error);
   }
 }
 
-void LinkOpener::try_again(std::size_t step, const ChannelError& error) {
-  Ahead& ahead = ahead_[step];
+void LinkOpener::try_again(Ahead& ahead, const ChannelError& error) {
   if (!ahead.again_until) ahead.again_until = Deadline::in(kAgainFor);
   if (ahead.again_until->passed() || error.cause == ChannelError::Cause::protocol)
     throw MeasurementError(fmt::format("gone: {}; the run ends on all ranks ({})",
                                        ahead.meeting.name(), error.what()));
   ahead.meeting.channel.reset();
-  call(step, kAgainPause);
+  call(ahead, kAgainPause);
 }
 
 /// What a rank ahead says that has been connected with, until it is sure who it is.
-void LinkOpener::hear_ahead(std::size_t step) {
-  Ahead& ahead = ahead_[step];
+void LinkOpener::hear_ahead(Ahead& ahead) {
   try {
     while (ahead.stage != Ahead::Stage::met) {
       const auto message = ahead.meeting.channel->try_receive();
       if (!message) return;
-      take_from_ahead(step, read_message<LinkWord>(*message));
+      take_from_ahead(ahead, read_message<LinkWord>(*message));
     }
   } catch (const ChannelError& error) {
-    try_again(step, error);
+    try_again(ahead, error);
   }
 }
 
-void LinkOpener::take_from_ahead(std::size_t step, const LinkWord& word) {
-  Ahead& ahead = ahead_[step];
+void LinkOpener::take_from_ahead(Ahead& ahead, const LinkWord& word) {
   Meeting& meeting = ahead.meeting;
   if (word.over)  // unauthenticated
     throw ToldByOther(
@@ -349,17 +333,15 @@ void LinkOpener::take_from_ahead(std::size_t step, const LinkWord& word) {
                     "job: \"{}\"",
                     meeting.name(), *word.over),
         *word.over);
-  const std::string& secret = cards_[step].secret;
+  const std::string& secret = ahead.card.secret;
   if (ahead.stage == Ahead::Stage::greeted) {
     meeting.peer_nonce = LinkWord::required(word.nonce);
-    const LinkWord proof{
-        .proof = make_proof(secret, Role::initiator, challenge(meeting, Role::initiator))};
-    meeting.channel->send(make_message("", proof), Deadline::in(kForStranger));
+    meeting.channel->send(make_message("", meeting.proof(secret, Role::initiator)),
+                          Deadline::in(kForStranger));
     ahead.stage = Ahead::Stage::proved;
     return;
   }
-  if (!proof_holds(secret, Role::responder, challenge(meeting, Role::initiator),
-                   LinkWord::required(word.proof)))
+  if (!meeting.is_proved(word, secret, Role::initiator))
     throw MeasurementError(fmt::format(
         "what answers for {} is no rank of this job; the run ends on all ranks", meeting.name()));
   ahead.stage = Ahead::Stage::met;
@@ -415,13 +397,10 @@ void LinkOpener::take_proof(Caller& caller, const LinkWord& word) {
     last_words_[*caller.step] = *word.over;
     return;
   }
-  if (!proof_holds(own_.secret, Role::initiator, challenge(meeting, Role::responder),
-                   LinkWord::required(word.proof)))
-    return tell_imposter(meeting);
+  if (!meeting.is_proved(word, own_.secret, Role::responder)) return tell_imposter(meeting);
   if (behind_[*caller.step]) return;
-  const LinkWord proof{
-      .proof = make_proof(own_.secret, Role::responder, challenge(meeting, Role::responder))};
-  meeting.channel->send(make_message("", proof), Deadline::in({}));
+  meeting.channel->send(make_message("", meeting.proof(own_.secret, Role::responder)),
+                        Deadline::in({}));
   behind_[*caller.step] = std::move(meeting);
 }
 
@@ -459,12 +438,6 @@ void LinkOpener::look_at_time(Deadline deadline) const {
       throw MeasurementError(no_answer_from(ahead.meeting.name()));
 }
 
-/// @param own  who connected is the initiator
-Challenge LinkOpener::challenge(const Meeting& meeting, Role own) {
-  if (own == Role::initiator) return {kVersion, meeting.nonce, meeting.peer_nonce};
-  return {kVersion, meeting.peer_nonce, meeting.nonce};
-}
-
 /// Waits until something arrives on a connection, and takes it.
 void LinkOpener::hear_all(Listener& listener) {
   std::vector<pollfd> descriptors{
@@ -480,27 +453,26 @@ void LinkOpener::hear_all(Listener& listener) {
     until = until.within(next.remaining());
   poll(descriptors.data(), descriptors.size(), until.remaining_ms());
   if (interrupt_.requested()) throw Interrupted("interrupted");
-  const std::size_t of_callers = descriptors.size() - callers_.size();
-  for (std::size_t step = 0; step < steps_; ++step)
-    if (descriptors[of_callers - steps_ + step].revents != 0) hear_ahead(step);
-  std::size_t at = of_callers;
+  std::size_t at = descriptors.size() - callers_.size() - ahead_.size();
+  for (Ahead& ahead : ahead_)
+    if (descriptors[at++].revents != 0) hear_ahead(ahead);
   for (auto caller = callers_.begin(); caller != callers_.end();) {
     if (descriptors[at++].revents != 0) room_.spoken(caller->place);
     const bool stays = hear(*caller);
     if (!stays) room_.leave(caller->place);
     caller = stays ? std::next(caller) : callers_.erase(caller);
   }
-  look_at_calls();
+  call_ended_.clear();
+  for (Ahead& ahead : ahead_)
+    if (ahead.call && ahead.call->ended()) greet(ahead);
   accept_callers(listener);
 }
 
 void LinkOpener::make_sure(Listener& listener) {
-  const Deadline deadline = patience();
+  const Deadline deadline = Deadline::in(options_.patience);
   behind_.resize(steps_);
   last_words_.resize(steps_);
-  for (std::size_t step = 0; step < steps_; ++step)
-    ahead_.push_back({.meeting = {.peer = ahead_by(step), .host = cards_[step].host}});
-  for (std::size_t step = 0; step < steps_; ++step) call(step, {});
+  for (Ahead& ahead : ahead_) call(ahead, {});
   while (!all_met()) {
     look_at_time(deadline);
     hear_all(listener);
@@ -518,17 +490,15 @@ void LinkOpener::say_why(const std::string& why) {
   };
   // Who has been met believes what is sealed, and reads that alone.
   const auto say_sealed = [&](Meeting& meeting, const std::string& secret, Role own) {
-    const std::string frame = frame_that_it_is_over(keys_of(secret, meeting, own), why);
+    const std::string frame = frame_that_it_is_over(meeting.keys(secret, own), why);
     [[maybe_unused]] const ssize_t sent =
         ::send(meeting.channel->fd(), frame.data(), frame.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
   };
-  for (std::size_t step = 0; step < ahead_.size(); ++step) {
-    Ahead& ahead = ahead_[step];
+  for (Ahead& ahead : ahead_)
     if (ahead.stage == Ahead::Stage::met)
-      say_sealed(ahead.meeting, cards_[step].secret, Role::initiator);
+      say_sealed(ahead.meeting, ahead.card.secret, Role::initiator);
     else
       say(ahead.meeting);
-  }
   for (std::optional<Meeting>& meeting : behind_)
     if (meeting) say_sealed(*meeting, own_.secret, Role::responder);
   for (Caller& caller : callers_)
@@ -546,8 +516,11 @@ OpenedLinks LinkOpener::open() {
   Listener listener = listener_on(own_.addresses, only_this_machine, options_.interface);
   own_.port = listener.port();
   job_.publish(message_text(own_));
-  for (std::size_t step = 0; step < steps_; ++step)
-    cards_.push_back(read_message_text<Card>(job_.card_of(ahead_by(step))));
+  for (std::size_t step = 0; step < steps_; ++step) {
+    const Rank peer = ahead_by(step);
+    const auto card = read_message_text<Card>(job_.card_of(peer));
+    ahead_.push_back({.step = step, .card = card, .meeting = {.peer = peer, .host = card.host}});
+  }
   try {
     make_sure(listener);
   } catch (const ToldByOther& error) {
@@ -558,14 +531,14 @@ OpenedLinks LinkOpener::open() {
     throw;
   }
   OpenedLinks links;
-  for (std::size_t step = 0; step < steps_; ++step) {
-    Meeting& ahead = ahead_[step].meeting;
-    links.ahead.push_back({ahead.name(), std::move(ahead.channel->release().socket),
-                           keys_of(cards_[step].secret, ahead, Role::initiator)});
-    Meeting& behind = *behind_[step];
-    links.behind.push_back({behind.name(), std::move(behind.channel->release().socket),
-                            keys_of(own_.secret, behind, Role::responder)});
-  }
+  const auto opened = [](Meeting& meeting, const std::string& secret, Role own) -> OpenedLink {
+    return {meeting.name(), std::move(meeting.channel->release().socket),
+            meeting.keys(secret, own)};
+  };
+  for (Ahead& ahead : ahead_)
+    links.ahead.push_back(opened(ahead.meeting, ahead.card.secret, Role::initiator));
+  for (auto& behind : behind_)
+    links.behind.push_back(opened(*behind, own_.secret, Role::responder));
   return links;
 }
 

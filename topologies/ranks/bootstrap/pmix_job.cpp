@@ -11,12 +11,10 @@
 
 #include <algorithm>
 #include <array>
-#include <condition_variable>
 #include <cstdlib>
+#include <future>
 #include <memory>
-#include <mutex>
 #include <set>
-#include <thread>
 
 #include "core/base/error.h"
 #include "core/base/printable.h"
@@ -98,26 +96,19 @@ struct Answer {
   Answer(Answer&&) = delete;
   ~Answer() { PMIX_INFO_DESTRUCT(&info); }
 
-  void give(pmix_status_t how, std::string what) {
-    const std::lock_guard lock(mutex);
-    ended = true;
-    status = how;
-    said = std::move(what);
-    changed.notify_one();
-  }
-
-  std::mutex mutex;
-  std::condition_variable changed;
-  bool ended = false;
-  pmix_status_t status = PMIX_SUCCESS;
-  std::string said;
+  struct Said {
+    pmix_status_t status;
+    std::string text = {};
+  };
+  std::promise<Said> given;
+  std::future<Said> said = given.get_future();
   pmix_info_t info;
 };
 using SharedAnswer = std::shared_ptr<Answer>;
 
 void on_fence_end(pmix_status_t status, void* data) {
   const std::unique_ptr<SharedAnswer> answer(static_cast<SharedAnswer*>(data));
-  (*answer)->give(status, {});
+  (*answer)->given.set_value({status});
 }
 
 void on_value(pmix_status_t status, pmix_value_t* value, void* data) {
@@ -125,7 +116,8 @@ void on_value(pmix_status_t status, pmix_value_t* value, void* data) {
   if (status == PMIX_SUCCESS && (value == nullptr || value->type != PMIX_BYTE_OBJECT))
     status = PMIX_ERR_TYPE_MISMATCH;  // not what a rank has put
   const bool some = status == PMIX_SUCCESS && value->data.bo.size != 0;
-  (*answer)->give(status, some ? std::string(value->data.bo.bytes, value->data.bo.size) : "");
+  (*answer)->given.set_value(
+      {status, some ? std::string(value->data.bo.bytes, value->data.bo.size) : ""});
 }
 
 /// Without the launcher nothing ends this rank with the others: it ends as if told to.
@@ -147,16 +139,14 @@ int whole_seconds(milliseconds time) {
 }
 
 /// Whatever is interrupted meanwhile.
-bool given_within(Answer& answer, milliseconds limit) {
-  std::unique_lock lock(answer.mutex);
-  return answer.changed.wait_for(lock, limit, [&] { return answer.ended; });
+bool given_within(const Answer& answer, milliseconds limit) {
+  return answer.said.wait_for(limit) == std::future_status::ready;
 }
 
 /// @return  false: the time is up
-bool await(Answer& answer, milliseconds limit, const InterruptSource& interrupt) {
+bool await(const Answer& answer, milliseconds limit, const InterruptSource& interrupt) {
   const Deadline deadline = Deadline::in(limit);
-  std::unique_lock lock(answer.mutex);
-  while (!answer.changed.wait_for(lock, kGlance, [&] { return answer.ended; })) {
+  while (!given_within(answer, kGlance)) {
     if (interrupt.requested()) throw Interrupted("interrupted");
     if (deadline.passed()) return false;
   }
@@ -181,22 +171,21 @@ PmixJob::~PmixJob() {
 }
 
 void PmixJob::publish(const std::string& card) {
-  put(card);
+  pmix_value_t value;
+  value.type = PMIX_BYTE_OBJECT;  // PMIx_Put() copies
+  value.data.bo.bytes = const_cast<char*>(card.data());
+  value.data.bo.size = card.size();
+  require(PMIx_Put(PMIX_GLOBAL, kCard, &value), "PMIx_Put");
+  commit();
   fence();
 }
 
 std::string PmixJob::card_of(Rank rank) const {
-  const Deadline deadline = Deadline::in(patience_);
-  while (true) {
-    try {
-      return get(rank, std::max(kShortest, std::chrono::ceil<milliseconds>(deadline.remaining())));
-    } catch (const MeasurementError& error) {  // some servers say at once that they do not know it
-      if (deadline.passed())
-        throw MeasurementError(fmt::format("nothing from {}; the run ends on all ranks ({})",
-                                           name_of(rank), error.what()));
-    }
-    if (wait_for(-1, 0, Deadline::in(kGlance), interrupt_) == Waited::interrupted)
-      throw Interrupted("interrupted");
+  try {
+    return get_by(rank, Deadline::in(patience_));
+  } catch (const MeasurementError& error) {
+    throw MeasurementError(fmt::format("nothing from {}; the run ends on all ranks ({})",
+                                       name_of(rank), error.what()));
   }
 }
 
@@ -220,43 +209,35 @@ Rank PmixJob::number_of(Rank rank, const char* key) const {
   return value->data.uint32;
 }
 
-void PmixJob::put(const std::string& card) {
-  pmix_value_t value;
-  value.type = PMIX_BYTE_OBJECT;  // PMIx_Put() copies
-  value.data.bo.bytes = const_cast<char*>(card.data());
-  value.data.bo.size = card.size();
-  require(PMIx_Put(PMIX_GLOBAL, kCard, &value), "PMIx_Put");
-  commit();
-}
-
 /// PMIx_Commit() has no limit of its own: a launcher that is killed meanwhile leaves it waiting
 /// for ever (libpmix 4.2), and PMIx_Finalize() after it.
 /// @throws MeasurementError, Interrupted
 void PmixJob::commit() {
   const auto answer = std::make_shared<Answer>();
-  start_thread([answer] { answer->give(PMIx_Commit(), {}); }).detach();
+  start_thread([answer] { answer->given.set_value({PMIx_Commit()}); }).detach();
   joined_ = false;
   if (!given_within(*answer, kLateAnswer) && !await(*answer, patience_, interrupt_))
     throw MeasurementError(fmt::format("no answer for {} s from the launcher; the run ends",
                                        whole_seconds(patience_)));
   joined_ = true;
-  require(answer->status, "PMIx_Commit");
+  require(answer->said.get().status, "PMIx_Commit");
 }
 
 /// A fence that brings nothing along: who needs a card asks for it.
 void PmixJob::fence() {
   const auto answer = std::make_shared<Answer>();
   auto data = std::make_unique<SharedAnswer>(answer);
-  const pmix_status_t status = PMIx_Fence_nb(nullptr, 0, nullptr, 0, on_fence_end, data.get());
+  pmix_status_t status = PMIx_Fence_nb(nullptr, 0, nullptr, 0, on_fence_end, data.get());
   if (status == PMIX_OPERATION_SUCCEEDED) return;
   require(status, "PMIx_Fence");
   static_cast<void>(data.release());  // on_fence_end() has it
   if (!await(*answer, patience_, interrupt_))
     throw MeasurementError(fmt::format("no answer for {} s from {}; the run ends on all ranks",
                                        whole_seconds(patience_), who_is_missing()));
-  if (answer->status != PMIX_SUCCESS)  // as the library sees it
+  status = answer->said.get().status;
+  if (status != PMIX_SUCCESS)  // as the library sees it
     throw MeasurementError(fmt::format("gone: {}; the run ends on all ranks (PMIx_Fence: {})",
-                                       who_is_missing(), PMIx_Error_string(answer->status)));
+                                       who_is_missing(), PMIx_Error_string(status)));
 }
 
 /// A limit of our own, since a server may wait for ever for what a dead rank was to put.
@@ -272,8 +253,24 @@ std::string PmixJob::get(Rank rank, milliseconds limit) const {
   static_cast<void>(data.release());  // on_value() has it
   if (!await(*answer, limit, interrupt_))
     throw MeasurementError(fmt::format("{}: no answer", call));
-  require(answer->status, call);
-  return answer->said;
+  Answer::Said said = answer->said.get();
+  require(said.status, call);
+  return std::move(said.text);
+}
+
+/// Some servers wait for what a rank has not yet put, others say at once that they do not know
+/// it: asked again.
+/// @throws MeasurementError  of the last answer; Interrupted
+std::string PmixJob::get_by(Rank rank, Deadline deadline) const {
+  while (true) {
+    try {
+      return get(rank, std::max(kShortest, std::chrono::ceil<milliseconds>(deadline.remaining())));
+    } catch (const MeasurementError&) {
+      if (deadline.passed()) throw;
+    }
+    if (wait_for(-1, 0, Deadline::in(kGlance), interrupt_) == Waited::interrupted)
+      throw Interrupted("interrupted");
+  }
 }
 
 std::string PmixJob::name_of(Rank rank) const {
@@ -290,17 +287,12 @@ std::string PmixJob::name_of(Rank rank) const {
       value && value->type == PMIX_STRING ? value->data.string : "a host not known yet");
 }
 
-/// Some servers wait for what a rank has not yet put, others say at once that they do not know
-/// it: asked again.
-bool PmixJob::has_put(Rank rank, const Deadline& deadline) const {
-  while (true) {
-    try {
-      get(rank, std::max(kShortest, std::chrono::ceil<milliseconds>(deadline.remaining())));
-      return true;
-    } catch (const MeasurementError&) {
-      if (deadline.passed()) return false;
-    }
-    std::this_thread::sleep_for(kGlance);
+bool PmixJob::has_put(Rank rank, Deadline deadline) const {
+  try {
+    get_by(rank, deadline);
+    return true;
+  } catch (const MeasurementError&) {
+    return false;
   }
 }
 

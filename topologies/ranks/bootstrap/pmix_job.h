@@ -57,11 +57,11 @@ class PmixJob {
  private:
   pmix_proc_t process(Rank rank) const;
   Rank number_of(Rank rank, const char* key) const;
-  void put(const std::string& card);
   void commit();
   void fence();
   std::string get(Rank rank, std::chrono::milliseconds limit) const;
-  bool has_put(Rank rank, const Deadline& deadline) const;
+  std::string get_by(Rank rank, Deadline deadline) const;
+  bool has_put(Rank rank, Deadline deadline) const;
   std::string who_is_missing() const;
 
   const std::chrono::milliseconds patience_;

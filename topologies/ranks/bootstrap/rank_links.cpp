@@ -30,39 +30,29 @@ constexpr milliseconds kForLeave{3000};
 
 RankLinks::RankLinks(OpenedLinks opened, milliseconds patience, const InterruptSource& interrupt)
     : patience_(patience), tell_every_(std::min(kTellEvery, patience / 4)), interrupt_(interrupt) {
-  const auto take = [](std::vector<OpenedLink>& from, std::vector<Link>& to) {
-    for (OpenedLink& link : from)
-      to.push_back({.name = std::move(link.name),
-                    .socket = std::move(link.socket),
-                    .sealer = Sealer(link.keys.send),
-                    .opener = Opener(link.keys.receive)});
-  };
-  take(opened.ahead, ahead_);
-  take(opened.behind, behind_);
+  for (std::vector<OpenedLink>* side : {&opened.ahead, &opened.behind})
+    for (OpenedLink& link : *side)
+      links_.push_back({.name = std::move(link.name),
+                        .socket = std::move(link.socket),
+                        .sealer = Sealer(link.keys.send),
+                        .opener = Opener(link.keys.receive)});
   // The first sealed frame is longer than the others: this one is, not a message.
-  for (Link* link : all()) append(*link, Kind::waiting, {});
+  for (Link& link : links_) append(link, Kind::waiting, {});
 }
 
 RankLinks::~RankLinks() {
   if (!over_.empty()) return;
-  for (Link* link : all())
-    if (link->socket) append(*link, Kind::bye, {});
-  const auto open = [](const Link* link) { return link->socket && !link->left; };
+  for (Link& link : links_)
+    if (link.socket) append(link, Kind::bye, {});
+  const auto open = [](const Link& link) { return link.socket && !link.left; };
   const Deadline deadline = Deadline::in(kForLeave);
   while (!deadline.passed() && !interrupt_.requested() && over_.empty() &&
-         !(all_are_written() && std::ranges::none_of(all(), open)))
+         !(all_are_written() && std::ranges::none_of(links_, open)))
     move_bytes(deadline.within(kLook));
 }
 
-std::vector<RankLinks::Link*> RankLinks::all() {
-  std::vector<Link*> links;
-  for (Link& link : ahead_) links.push_back(&link);
-  for (Link& link : behind_) links.push_back(&link);
-  return links;
-}
-
-bool RankLinks::all_are_written() {
-  return std::ranges::all_of(all(), [](const Link* link) { return link->out.empty(); });
+bool RankLinks::all_are_written() const {
+  return std::ranges::all_of(links_, [](const Link& link) { return link.out.empty(); });
 }
 
 void RankLinks::append(Link& link, Kind kind, std::string_view content) {
@@ -98,9 +88,10 @@ std::string RankLinks::receive(Link& link) {
 }
 
 std::string RankLinks::send_ahead_receive_behind(std::size_t step, const std::string& message) {
-  append(ahead_[step], Kind::message, message);
-  std::string received = receive(behind_[step]);
-  wait_until(ahead_[step], [&] { return ahead_[step].socket && ahead_[step].out.empty(); });
+  Link& ahead = links_[step];
+  append(ahead, Kind::message, message);
+  std::string received = receive_from_behind(step);
+  wait_until(ahead, [&] { return ahead.socket && ahead.out.empty(); });
   return received;
 }
 
@@ -109,8 +100,8 @@ std::string RankLinks::send_ahead_receive_behind(std::size_t step, const std::st
 template <class Done>
 void RankLinks::wait_until(const Link& on, Done done) {
   const auto begun = Clock::now();
-  for (Link* link : all())  // what does not have to wait goes at once
-    if (!link->out.empty()) write(*link);
+  for (Link& link : links_)  // what does not have to wait goes at once
+    if (!link.out.empty()) write(link);
   while (over_.empty() && !done()) {
     look_at(on, begun);
     tell_that_it_waits();
@@ -123,9 +114,9 @@ void RankLinks::wait_until(const Link& on, Done done) {
 void RankLinks::look_at(const Link& on, Clock::time_point begun) {
   if (interrupt_.requested()) throw Interrupted("interrupted");
   const auto now = Clock::now();
-  for (const Link* link : all())
-    if ((link->gone && now - link->heard > kForLauncher) || (link == &on && link->left))
-      end(fmt::format("gone: {}; the run ends on all ranks", link->name));
+  for (const Link& link : links_)
+    if ((link.gone && now - link.heard > kForLauncher) || (&link == &on && link.left))
+      end(fmt::format("gone: {}; the run ends on all ranks", link.name));
   // A silent rank is told by its neighbours, each of which may have begun to wait a patience after
   // the next one. After that, ranks that all answer wait for each other.
   if (now - begun >= (steps() + 2) * patience_)
@@ -140,19 +131,19 @@ void RankLinks::tell_that_it_waits() {
   const auto now = Clock::now();
   if (now - told_ < tell_every_) return;
   told_ = now;
-  for (Link* link : all())
-    if (link->out.empty() && link->socket && !link->left) append(*link, Kind::waiting, {});
+  for (Link& link : links_)
+    if (link.out.empty() && link.socket && !link.left) append(link, Kind::waiting, {});
 }
 
 /// Reads and writes what there is, until something has happened or the time is up.
 void RankLinks::move_bytes(Deadline deadline) {
   std::vector<pollfd> descriptors{{interrupt_.fd(), POLLIN, 0}};
   std::vector<Link*> links;
-  for (Link* link : all()) {
-    if (!link->socket) continue;
-    links.push_back(link);
-    const int events = POLLIN | (link->out.empty() ? 0 : POLLOUT);
-    descriptors.push_back({link->socket.get(), static_cast<short>(events), 0});
+  for (Link& link : links_) {
+    if (!link.socket) continue;
+    links.push_back(&link);
+    const int events = POLLIN | (link.out.empty() ? 0 : POLLOUT);
+    descriptors.push_back({link.socket.get(), static_cast<short>(events), 0});
   }
   if (poll(descriptors.data(), descriptors.size(), deadline.remaining_ms()) <= 0) return;
   for (std::size_t i = 0; i < links.size(); ++i) {
@@ -231,8 +222,8 @@ void RankLinks::end(const std::string& why) {
   over_ = why;
   if (!passed_on_) {
     passed_on_ = true;
-    for (Link* link : all())
-      if (link->socket && !link->left) append(*link, Kind::over, over_);
+    for (Link& link : links_)
+      if (link.socket && !link.left) append(link, Kind::over, over_);
     const Deadline deadline = Deadline::in(kForLastWords);
     while (!deadline.passed() && !all_are_written()) move_bytes(deadline);
   }

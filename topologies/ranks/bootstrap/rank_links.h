@@ -35,13 +35,13 @@ class RankLinks {
   RankLinks(RankLinks&&) = delete;
 
   /// The number of links ahead, and of those behind: to ranks 2^0, 2^1... away.
-  std::size_t steps() const { return ahead_.size(); }
+  std::size_t steps() const { return links_.size() / 2; }
 
   /// @param step  below steps()
-  void send_ahead(std::size_t step, const std::string& message) { send(ahead_[step], message); }
-  void send_behind(std::size_t step, const std::string& message) { send(behind_[step], message); }
-  std::string receive_from_ahead(std::size_t step) { return receive(ahead_[step]); }
-  std::string receive_from_behind(std::size_t step) { return receive(behind_[step]); }
+  void send_ahead(std::size_t step, const std::string& message) { send(links_[step], message); }
+  void send_behind(std::size_t step, const std::string& message) { send(behind(step), message); }
+  std::string receive_from_ahead(std::size_t step) { return receive(links_[step]); }
+  std::string receive_from_behind(std::size_t step) { return receive(behind(step)); }
   /// Sends and receives at the same time, so that a ring of ranks that all do it cannot block.
   std::string send_ahead_receive_behind(std::size_t step, const std::string& message);
 
@@ -63,7 +63,7 @@ class RankLinks {
     bool gone = false;  ///< without having taken leave
   };
 
-  std::vector<Link*> all();
+  Link& behind(std::size_t step) { return links_[steps() + step]; }
   void append(Link& link, Kind kind, std::string_view content);
   void send(Link& link, const std::string& message);
   std::string receive(Link& link);
@@ -77,12 +77,12 @@ class RankLinks {
   void take_frames(Link& link);
   void take_frame(Link& link, std::string_view opened);
   void lose(Link& link);
-  bool all_are_written();
+  bool all_are_written() const;
   [[noreturn]] void end(const std::string& why);
 
   const std::chrono::milliseconds patience_, tell_every_;
   const InterruptSource& interrupt_;
-  std::vector<Link> ahead_, behind_;
+  std::vector<Link> links_;                ///< those ahead, then those behind
   Clock::time_point told_ = Clock::now();  ///< when it last told that it waits
   std::string over_;                       ///< why the run is over; empty: it is not
   bool passed_on_ = false;                 ///< that it is over, to all neighbours

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <bit>
 #include <cstdint>
 
 #include "core/base/error.h"
@@ -88,21 +90,17 @@ class LinkedRanks final : public Ranks {
   [[noreturn]] void abort(int status) override { job_.abort(status); }
 
  private:
-  std::size_t own_step() const;
+  /// The tree of gather(), reduce() and broadcast(): a rank's parent is 2^step behind it, where
+  /// 2^step is the lowest bit of its number; its children are less than that ahead.
+  std::size_t own_step() const {
+    return std::min(static_cast<std::size_t>(std::countr_zero(rank())), links_.steps());
+  }
   bool has_child(std::size_t step) const { return rank() + (Rank{1} << step) < size(); }
 
   PmixJob job_;
   RankLinks links_;
   std::vector<std::string> hosts_;
 };
-
-/// The tree of gather(), reduce() and broadcast(): a rank's parent is 2^step behind it, where
-/// 2^step is the lowest bit of its number; its children are less than that ahead.
-std::size_t LinkedRanks::own_step() const {
-  std::size_t step = 0;
-  while (step < links_.steps() && (rank() >> step & 1) == 0) ++step;
-  return step;
-}
 
 std::vector<std::string> LinkedRanks::gather(const std::string& message) {
   std::vector<RankMessage> messages{{.from = rank(), .to = 0, .text = message}};
@@ -153,7 +151,7 @@ std::map<Rank, std::string> LinkedRanks::exchange(const std::map<Rank, std::stri
   }
   std::map<Rank, std::string> received;
   for (RankMessage& message : here) {
-    if (message.to != rank()) throw MeasurementError("a rank sent an unexpected message");
+    if (message.to != rank()) refuse();
     received.emplace(message.from, std::move(message.text));
   }
   return received;

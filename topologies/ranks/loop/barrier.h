@@ -72,18 +72,7 @@ struct Barrier {
     return true;
   }
 
- private:
-  bool send() noexcept {
-    ibv_send_wr* bad;
-    if (const int error = ibv_post_send(steps[at].qp, &steps[at].wr, &bad); error != 0)
-        [[unlikely]] {
-      end = post_failure(error);
-      return false;
-    }
-    ++unretired;
-    return sent = true;
-  }
-
+  /// Have all writes of this rank arrived?
   bool retired() noexcept {
     ibv_wc wc;
     while (unretired != 0) {
@@ -96,6 +85,18 @@ struct Barrier {
       --unretired;
     }
     return true;
+  }
+
+ private:
+  bool send() noexcept {
+    ibv_send_wr* bad;
+    if (const int error = ibv_post_send(steps[at].qp, &steps[at].wr, &bad); error != 0)
+        [[unlikely]] {
+      end = post_failure(error);
+      return false;
+    }
+    ++unretired;
+    return sent = true;
   }
 
   bool begun_ = false;

@@ -64,6 +64,15 @@ struct Hop {
   std::uint8_t* label = nullptr;    ///< ReceiveMode::labelled: where among its bytes
 };
 
+/// A hop that sends what the SGE has. @param sge  borrowed
+inline Hop make_hop(ibv_sge& sge, ibv_wr_opcode opcode) noexcept {
+  Hop hop{};
+  hop.wr.sg_list = &sge;
+  hop.wr.num_sge = 1;
+  hop.wr.opcode = opcode;
+  return hop;
+}
+
 /// A receive and its buffer; its address is the receive's wr_id.
 struct MessageBuffer {
   ibv_recv_wr receive;
