@@ -83,7 +83,8 @@ constexpr auto sends_datagrams = [](const TestCase& c) {
   return on_verbs(c) && c.transport == Transport::ud && !c.one_sided();
 };
 constexpr auto has_transport = [](const TestCase& c) {
-  return unicast(c) || calls_for_qps(c) || connects_qps(c) || c.connects_ranks();
+  return (on_verbs(c) && !c.ud_alone()) || calls_for_qps(c) || connects_qps(c) ||
+         c.connects_ranks();
 };
 constexpr auto has_peer_device = [](const TestCase& c) { return on_verbs(c) || connects_qps(c); };
 /// The others of rdma_cm's steps are by it.

@@ -22,10 +22,7 @@ std::string why_not_on_transport(const TestCase& c) {
     return "UD carries sends only: use --transport rc, or a send test";
   if (c.transport == Transport::uc && reads_remotely(c))
     return fmt::format("UC has no {}, since nothing answers on it: use --transport rc",
-                       c.atomic()     ? "atomics"
-                       : c.by_value() ? "atomic writes"
-                       : c.flushes()  ? "FLUSH"
-                                      : "reads");
+                       traits(c.opcode).noun);
   const bool mtu_known = c.path.mtu_bytes != kAuto;
   const std::uint64_t mtu = std::min(c.path.mtu_bytes, kLargestMtu);
   if (c.transport == Transport::ud && c.size_bytes > mtu)
@@ -44,8 +41,7 @@ std::string why_not_posted(const TestCase& c) {
            ", which has no ibv_wr_flush() (45 and later have it)";
 #endif
   if (!c.by_extended_alone() || c.extended_api()) return {};
-  return fmt::format("this test posts by {} alone: use --api extended",
-                     c.flushes() ? "ibv_wr_flush()" : "ibv_wr_atomic_write()");
+  return fmt::format("this test posts by {} alone: use --api extended", traits(c.opcode).posted_by);
 }
 
 /// One QP sends to many, or each to one.

@@ -292,7 +292,7 @@ std::string axis_text(const TestCase& test_case, const Axis& axis) {
 
 std::string transport_text(const TestCase& test_case) {
   if (test_case.over_tcp()) return "tcp";
-  if (test_case.multicast()) return "ud";
+  if (test_case.ud_alone()) return "ud";
   const Axis& transport = *find_axis("transport");
   const bool has_one = transport.applies(test_case) || test_case.topology();
   return has_one ? axis_text(test_case, transport) : std::string();
@@ -387,7 +387,7 @@ TestCase default_case(Opcode opcode, Pattern pattern) {
   if (test_case.of_one_word()) test_case.size_bytes = kAtomicBytes;
   if (test_case.by_extended_alone()) test_case.queues.api = Interface::extended;
   if (test_case.open_loop()) test_case.queues.depth = kBandwidth.queues.depth;
-  if (test_case.multicast()) {
+  if (test_case.ud_alone()) {
     test_case.transport = Transport::ud;
     test_case.size_bytes = std::min(test_case.size_bytes, kOnePacketBytes);
   }

@@ -295,11 +295,6 @@ std::vector<Gid> query_gids(ibv_context& context, std::uint8_t port_num) {
   return gids;
 }
 
-/// Linux, include/uapi/rdma/ib_user_verbs.h (6.2): IB_UVERBS_DEVICE_FLUSH_GLOBAL and
-/// IB_UVERBS_DEVICE_ATOMIC_WRITE. verbs.h has no names for them.
-constexpr std::uint64_t kFlushGlobal = std::uint64_t{1} << 38,
-                        kAtomicWrite = std::uint64_t{1} << 40;
-
 DeviceLimits query_limits(ibv_context& context) {
   ibv_device_attr_ex extended{};
   check_errno_value(ibv_query_device_ex(&context, nullptr, &extended), "ibv_query_device_ex",
@@ -332,17 +327,12 @@ DeviceLimits query_limits(ibv_context& context) {
           .max_pkeys = plain.max_pkeys,
           .completion_vectors = number(context.num_comp_vectors),
           .phys_port_cnt = plain.phys_port_cnt,
-          .atomic_cap = plain.atomic_cap,
-          .atomic_write = (extended.device_cap_flags_ex & kAtomicWrite) != 0,
-          .flush = (extended.device_cap_flags_ex & kFlushGlobal) != 0,
-          .memory_window_1 = (plain.device_cap_flags & IBV_DEVICE_MEM_WINDOW) != 0,
-          .memory_window_2b = (plain.device_cap_flags & IBV_DEVICE_MEM_WINDOW_TYPE_2B) != 0,
           .timestamp_mask = timestamp_mask_of(context, extended),
-          .odp = extended.odp_caps,
           // EFA's provider refuses requests that are not signaled (rdma-core,
           // efa_post_send_validate()), and no attribute says so.
           .unsignaled = plain.vendor_id != kAmazon,
-          .takes_tos = std::ranges::find(kTakesTos, plain.vendor_id) != kTakesTos.end()};
+          .takes_tos = std::ranges::find(kTakesTos, plain.vendor_id) != kTakesTos.end(),
+          .attributes = extended};
 }
 
 std::optional<int> device_numa_node(std::string_view device, const std::filesystem::path& sysfs) {
