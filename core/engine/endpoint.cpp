@@ -123,7 +123,6 @@ const DeviceCase& checked_case(const OpenDevice& device, const DeviceCase& settl
       hold("QPs in a multicast group", test_case.qps, limits.max_mcast_qp_attach,
            "use fewer --peers");
   }
-  if (has_atomics(test_case)) require_capability(limits, "atomics", where);
   require_paging(limits, test_case, memory_uses(test_case, role), where);
   require_memory(settled);
   return settled;
