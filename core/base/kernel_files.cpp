@@ -39,6 +39,13 @@ std::optional<std::string> read_line(const std::filesystem::path& file) {
   return line.substr(begin, line.find_last_not_of(kBlanks) - begin + 1);
 }
 
+std::optional<std::string> rest_of_line(const std::filesystem::path& file, std::string_view key) {
+  std::ifstream stream(file);
+  for (std::string line; std::getline(stream, line);)
+    if (line.starts_with(key)) return line.substr(key.size());
+  return std::nullopt;
+}
+
 std::optional<std::int64_t> read_number(const std::filesystem::path& file) {
   return number_in<std::int64_t>(file);
 }
@@ -117,14 +124,10 @@ std::string verbs_object_limits(const path& membership, const path& root) {
 }
 
 bool has_capability(unsigned capability, const std::filesystem::path& status) {
-  constexpr std::string_view kKey = "CapEff:";
   constexpr int kHexadecimal = 16;
-  std::ifstream stream(status);
-  for (std::string line; std::getline(stream, line);)
-    if (line.starts_with(kKey))
-      return ((std::strtoull(line.c_str() + kKey.size(), nullptr, kHexadecimal) >> capability) &
-              1U) != 0;
-  return false;
+  const auto effective = rest_of_line(status, "CapEff:");
+  return effective &&
+         ((std::strtoull(effective->c_str(), nullptr, kHexadecimal) >> capability) & 1U) != 0;
 }
 
 std::optional<std::uint64_t> softirq_ns(const std::filesystem::path& proc) {
