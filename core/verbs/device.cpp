@@ -6,8 +6,6 @@
 #include <fmt/ranges.h>
 #include <ifaddrs.h>
 #include <net/if.h>
-#include <netlink/attr.h>
-#include <rdma/rdma_netlink.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -352,30 +350,6 @@ std::string interface_of_gid(ibv_context& context, std::uint8_t port_num) {
   return name.data();
 }
 
-int take_interface(nl_msg* message, void* user) {
-  const nlattr* const name = nlmsg_find_attr(nlmsg_hdr(message), 0, RDMA_NLDEV_ATTR_NDEV_NAME);
-  if (name != nullptr) *static_cast<std::string*>(user) = nla_get_string(name);
-  return NL_OK;
-}
-
-/// What `rdma link` shows (RDMA_NLDEV_CMD_PORT_GET, Linux 4.17).
-std::string interface_of_link(const ibv_context& context, std::uint8_t port_num) {
-  std::string name;
-  const int index = ibv_get_device_index(context.device);
-  const NetlinkSocket socket = index < 0 ? nullptr : connect_rdma_netlink();
-  if (!socket) return {};
-  nl_socket_modify_cb(socket.get(), NL_CB_VALID, NL_CB_CUSTOM, take_interface, &name);
-  const NetlinkMessage request(nlmsg_alloc_simple(
-      RDMA_NL_GET_TYPE(RDMA_NL_NLDEV, RDMA_NLDEV_CMD_PORT_GET), NLM_F_REQUEST | NLM_F_ACK));
-  if (!request ||
-      nla_put_u32(request.get(), RDMA_NLDEV_ATTR_DEV_INDEX, static_cast<std::uint32_t>(index)) !=
-          0 ||
-      nla_put_u32(request.get(), RDMA_NLDEV_ATTR_PORT_INDEX, port_num) != 0 ||
-      nl_send_auto(socket.get(), request.get()) < 0 || nl_recvmsgs_default(socket.get()) < 0)
-    return {};
-  return name;
-}
-
 std::string interface_in_sysfs(const ibv_context& context) {
   std::string found;
   std::error_code none;
@@ -390,7 +364,7 @@ std::string interface_in_sysfs(const ibv_context& context) {
 
 std::string interface_of(ibv_context& context, std::uint8_t port_num) {
   std::string name = interface_of_gid(context, port_num);
-  if (name.empty()) name = interface_of_link(context, port_num);
+  if (name.empty()) name = netdev_of_link(context, port_num);
   return name.empty() ? interface_in_sysfs(context) : name;
 }
 
