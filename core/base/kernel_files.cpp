@@ -14,20 +14,6 @@
 #include "core/base/parse_value.h"
 
 namespace rdmameter {
-namespace {
-
-template <class Number>
-std::optional<Number> number_in(const std::filesystem::path& file) {
-  const std::optional<std::string> line = read_line(file);
-  if (!line) return std::nullopt;
-  Number value = 0;
-  const char* const end = line->data() + line->size();
-  const auto [stopped, error] = std::from_chars(line->data(), end, value);
-  if (error != std::errc{} || stopped != end) return std::nullopt;
-  return value;
-}
-
-}  // namespace
 
 std::optional<std::string> read_line(const std::filesystem::path& file) {
   std::ifstream stream(file);
@@ -47,11 +33,15 @@ std::optional<std::string> rest_of_line(const std::filesystem::path& file, std::
 }
 
 std::optional<std::int64_t> read_number(const std::filesystem::path& file) {
-  return number_in<std::int64_t>(file);
+  const std::string line = read_line(file).value_or("");
+  std::int64_t value = 0;
+  const char* const end = line.data() + line.size();
+  const auto [stopped, error] = std::from_chars(line.data(), end, value);
+  return error == std::errc{} && stopped == end ? std::optional(value) : std::nullopt;
 }
 
 std::optional<std::uint64_t> read_count(const std::filesystem::path& file) {
-  return number_in<std::uint64_t>(file);
+  return parse_count(read_line(file).value_or(""));
 }
 
 namespace {
