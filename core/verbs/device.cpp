@@ -202,21 +202,10 @@ std::string PortInfo::where() const {
 }
 
 std::string_view port_state_name(ibv_port_state state) {
-  switch (state) {
-    case IBV_PORT_NOP:
-      return "NOP";
-    case IBV_PORT_DOWN:
-      return "DOWN";
-    case IBV_PORT_INIT:
-      return "INIT";
-    case IBV_PORT_ARMED:
-      return "ARMED";
-    case IBV_PORT_ACTIVE:
-      return "ACTIVE";
-    case IBV_PORT_ACTIVE_DEFER:
-      return "ACTIVE_DEFER";
-  }
-  return "unknown";
+  constexpr std::array<std::string_view, IBV_PORT_ACTIVE_DEFER + 1> kNames{
+      "NOP", "DOWN", "INIT", "ARMED", "ACTIVE", "ACTIVE_DEFER"};
+  const auto number = static_cast<std::size_t>(state);
+  return number < kNames.size() ? kNames[number] : "unknown";
 }
 
 std::string_view link_layer_name(int link_layer) {
