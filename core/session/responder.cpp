@@ -171,7 +171,7 @@ bool ClientSession::serve_next() {
     const nlohmann::ordered_json examination = examination_json(examine({}, try_devices()));
     send(make_message("examination", ExaminationMessage{examination}));
   } else if (type == "row") {
-    host_.show_row(read_message<RowMessage>(message).row);
+    host_.show_row(read_message<RowMessage>(message).value);
   } else if (!is_of_traffic(type)) {
     throw MeasurementError("an unknown message: is that an rdmameter of this release?");
   }
@@ -327,8 +327,8 @@ std::optional<Totals> ClientSession::await_finish(LoopThread& loop, LoopThread* 
     }
     if (type != "finish") throw MeasurementError("expected the message 'finish'");
     const auto finish = read_message<Finish>(message);
-    require_totals_of(finish.sent, end.forward.endpoints());
-    return finish.sent;
+    require_totals_of(finish.value, end.forward.endpoints());
+    return finish.value;
   }
 }
 
