@@ -376,11 +376,12 @@ struct Axis {
   std::string_view key;     ///< in `case` of a result and on the wire; units last
   std::variant<NumberField, TextField> field;
   AxisKind kind;
-  std::uint64_t min, max;                               ///< range of a number
-  std::span<const Word> words;                          ///< words it takes
-  std::string_view latency_default, bandwidth_default;  ///< as one would type them
+  std::span<const Word> words;       ///< words it takes
+  std::string_view latency_default;  ///< as one would type it
   std::string_view help;
   bool (*applies)(const TestCase&);  ///< has it a meaning for this test and transport?
+  std::uint64_t min = 0, max = 0;    ///< range of a number
+  std::string_view bandwidth_default = latency_default;
 };
 
 /// The two options of which one rules, and the other is then unset.
