@@ -18,7 +18,6 @@
 #include "core/session/protocol.h"
 #include "core/session/responder.h"
 #include "core/wire/auth.h"
-#include "core/wire/waiting_room.h"
 
 namespace rdmameter {
 namespace {

@@ -7,7 +7,6 @@
 #include <functional>
 
 #include "core/session/failure.h"
-#include "core/session/messages.h"
 #include "core/wire/auth.h"
 
 namespace rdmameter {

@@ -14,7 +14,6 @@
 #include "core/engine/placement/placement.h"
 #include "core/session/connect_test.h"
 #include "core/session/failure.h"
-#include "core/session/handshake.h"
 #include "core/session/loop_thread.h"
 #include "core/session/messages.h"
 #include "core/session/socket_runner.h"

@@ -15,7 +15,6 @@
 #include "core/base/ip_address.h"
 #include "core/base/kernel_files.h"
 #include "core/base/parse_value.h"
-#include "core/base/printable.h"
 #include "core/test_case/flow_label.h"
 
 namespace rdmameter {

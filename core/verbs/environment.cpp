@@ -18,7 +18,6 @@
 #include <system_error>
 
 #include "core/base/kernel_files.h"
-#include "core/instrument/clock.h"
 #include "core/verbs/link_rate.h"
 
 #if defined(__x86_64__)

@@ -5,14 +5,12 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <exception>
 #include <tuple>
 #include <utility>
 
 #include "core/base/error.h"
 #include "core/verbs/device.h"
-#include "core/verbs/gid_pair.h"
 #include "core/verbs/probe.h"
 
 namespace rdmameter {

@@ -9,7 +9,6 @@
 #include <array>
 #include <cerrno>
 #include <charconv>
-#include <utility>
 
 #include "core/base/error.h"
 #include "core/verbs/check.h"
