@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // `rdmameter devices`: all that is known of the devices here, as JSON and for people.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <exception>
 #include <limits>
