@@ -79,7 +79,6 @@ class ClientSession {
  private:
   void send(const nlohmann::json& message) { channel_.send(message, Deadline::in(kSetupTimeout)); }
   void welcome(const Greeting& greeting);
-  std::vector<OpenDevice*> described(const Wanted& wanted);
   void list_ports_for(const Wanted& wanted);
   bool serve_next();
   void serve_case(const nlohmann::json& message);
@@ -109,19 +108,14 @@ class ClientSession {
 void ClientSession::welcome(const Greeting& greeting) {
   const Wanted wanted = welcome_initiator(
       channel_, greeting, [this](const Wanted& question) { list_ports_for(question); });
-  const std::vector<OpenDevice*> devices = described(wanted);
+  std::vector<OpenDevice*> devices;
+  if (wanted.end) devices = devices_.find_each(with_own_end(*wanted.end, own_));
   nlohmann::ordered_json environment = environment_with(clock_, devices);
   if (own_ && !own_->memory.empty()) environment["memory"] = own_->memory;
   send_environment(channel_, environment);
   host_.log(fmt::format("connected, rdmameter {}, served by {}", greeting.initiator_version,
                         devices.empty() ? "no verbs device" : where_of(devices)),
             ClientEvent::connected);
-}
-
-/// The devices that a client wants to know of; empty: there are none.
-std::vector<OpenDevice*> ClientSession::described(const Wanted& wanted) {
-  if (!wanted.end) return {};
-  return devices_.find_each(with_own_end(*wanted.end, own_));
 }
 
 void ClientSession::list_ports_for(const Wanted& wanted) {
