@@ -26,9 +26,7 @@ struct Listed {
   std::size_t first = 0, end = 0;
 
   bool usable_in(const std::vector<PortFacts>& ports) const {
-    return std::any_of(ports.begin() + static_cast<std::ptrdiff_t>(first),
-                       ports.begin() + static_cast<std::ptrdiff_t>(end),
-                       [](const PortFacts& port) { return port.usable(); });
+    return std::ranges::any_of(std::span(ports).subspan(first, end - first), &PortFacts::usable);
   }
 };
 
