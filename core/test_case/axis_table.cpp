@@ -12,24 +12,32 @@ namespace {
 
 constexpr std::uint64_t kSecond_ns = 1'000'000'000;
 
+/// The words of an enum or a switch, by their order. @tparam kLast  its last value
+template <auto kLast, class... Text>
+constexpr auto words(Text... texts) {
+  static_assert(sizeof...(texts) == static_cast<std::size_t>(kLast) + 1);
+  std::uint64_t value = 0;
+  return std::array{Word{texts, value++}...};
+}
+
 constexpr std::span<const Word> kNone;
-constexpr std::array kTransports{Word{"rc", 0}, Word{"uc", 1}, Word{"ud", 2}};
-constexpr std::array kWaits{Word{"auto", 0}, Word{"spin", 1}, Word{"yield", 2}, Word{"event", 3}};
-constexpr std::array kInterfaces{Word{"classic", 0}, Word{"extended", 1}};
-constexpr std::array kRecvQueues{Word{"rq", 0}, Word{"srq", 1}};
-constexpr std::array kConnects{Word{"tcp", 0}, Word{"cm", 1}};
-constexpr std::array kSplits{Word{"even", 0}, Word{"uneven", 1}, Word{"page", 2}};
+constexpr auto kTransports = words<Transport::ud>("rc", "uc", "ud");
+constexpr auto kWaits = words<Wait::event>("auto", "spin", "yield", "event");
+constexpr auto kInterfaces = words<Interface::extended>("classic", "extended");
+constexpr auto kRecvQueues = words<RecvQueue::srq>("rq", "srq");
+constexpr auto kConnects = words<Connect::cm>("tcp", "cm");
+constexpr auto kSplits = words<Split::page>("even", "uneven", "page");
 constexpr std::array kPayloads{Word{"random", 0}, Word{kZeroPayload, 0}};
 constexpr std::array kFlowLabels{Word{kSpreadLabels, 0}};
-constexpr std::array kCqSharings{Word{"shared", 0}, Word{"per-qp", 1}};
-constexpr std::array kArrivals{Word{"fixed", 0}, Word{"poisson", 1}};
+constexpr auto kCqSharings = words<CqSharing::per_qp>("shared", "per-qp");
+constexpr auto kArrivals = words<ArrivalPattern::poisson>("fixed", "poisson");
 constexpr std::array kDurations{Word{"off", 0}, Word{"0", kUntilInterrupted}};
 constexpr std::array kMaxWord{Word{"max", kDeviceMax}};
 constexpr std::array kMemories{Word{"host", 0}, Word{kHugePages, 0}, Word{kHugePages1G, 0},
                                Word{kDeviceMemory, 0}};
-constexpr std::array kOffOn{Word{"off", 0}, Word{"on", 1}};
-constexpr std::array kGpuRegistrations{Word{"auto", 0}, Word{"dmabuf", 1}, Word{"pointer", 2},
-                                       Word{"data-direct", 3}, Word{"pointer-first", 4}};
+constexpr auto kOffOn = words<true>("off", "on");
+constexpr auto kGpuRegistrations = words<GpuRegistration::pointer_first>(
+    "auto", "dmabuf", "pointer", "data-direct", "pointer-first");
 constexpr std::array kOrderings{Word{"off", 0}, Word{"on", 1}, Word{"auto", kAuto}};
 constexpr std::array kThreadDomains{Word{"auto", kAuto}, Word{"off", 0}, Word{"on", 1}};
 constexpr std::array kInline{Word{"auto", kAuto}, Word{"off", 0}, Word{"max", kDeviceMax}};
@@ -41,16 +49,6 @@ constexpr std::array kTimes{Word{"2x", kTimesUnloaded | 2}, Word{"3x", kTimesUnl
                             Word{"20x", kTimesUnloaded | 20}};
 constexpr std::array kMtus{Word{"auto", kAuto}, Word{"256", 256},   Word{"512", 512},
                            Word{"1024", 1024},  Word{"2048", 2048}, Word{"4096", 4096}};
-static_assert(kTransports[2].value == static_cast<std::uint64_t>(Transport::ud));
-static_assert(kWaits[3].value == static_cast<std::uint64_t>(Wait::event));
-static_assert(kInterfaces[1].value == static_cast<std::uint64_t>(Interface::extended));
-static_assert(kArrivals[1].value == static_cast<std::uint64_t>(ArrivalPattern::poisson));
-static_assert(kRecvQueues[1].value == static_cast<std::uint64_t>(RecvQueue::srq));
-static_assert(kConnects[1].value == static_cast<std::uint64_t>(Connect::cm));
-static_assert(kGpuRegistrations[4].value ==
-              static_cast<std::uint64_t>(GpuRegistration::pointer_first));
-static_assert(kSplits[2].value == static_cast<std::uint64_t>(Split::page));
-static_assert(kCqSharings[1].value == static_cast<std::uint64_t>(CqSharing::per_qp));
 
 constexpr auto always = [](const TestCase&) { return true; };
 /// Between two ends.
