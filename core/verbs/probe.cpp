@@ -69,15 +69,7 @@ ibv_qp_type qp_type(Transport transport) {
 }
 
 std::string_view transport_name(Transport transport) {
-  switch (transport) {
-    case Transport::rc:
-      return "rc";
-    case Transport::uc:
-      return "uc";
-    case Transport::ud:
-      return "ud";
-  }
-  return "?";
+  return find_axis("transport")->words[static_cast<std::size_t>(transport)].text;
 }
 
 ibv_qp_init_attr plain_qp(ibv_cq& cq, Transport transport, std::uint64_t send_wrs,
