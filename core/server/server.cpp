@@ -75,7 +75,7 @@ void Server::start(WaitingRoom::Guest guest) {
   const auto held = std::make_shared<Connection>(std::move(guest.connection));
   try {
     std::list<Client> all;  // outside the list until it has its thread
-    Client& client = all.emplace_back(*this, guest.place);
+    Client& client = all.emplace_back(guest.place);
     client.thread = start_thread([this, &client, held] {
       serve_client(std::move(*held), client);
       leave(client);
@@ -96,7 +96,10 @@ void Server::serve_client(Connection connection, Client& client) noexcept {
   bool admitted = false;
   try {
     Channel channel{std::move(connection), interrupt_all_};
-    const Greeting greeting = admit_client(channel, shared_.token, client);
+    const Greeting greeting =
+        admit_client(channel, shared_.token,
+                     {.spoken = [&] { unproved_.spoken(client.unproved_place); },
+                      .enter = [&] { enter(client, channel); }});
     admitted = true;
     options_.serve(std::move(channel), greeting, host, interrupt_all_);
   } catch (const std::exception& error) {

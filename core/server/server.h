@@ -65,13 +65,9 @@ class Server {
  private:
   enum class ClientState : std::uint8_t { unproved, waiting, served, ended };
 
-  struct Client final : Admission {
-    Client(Server& server, std::uint64_t unproved_place)
-        : server(server), unproved_place(unproved_place) {}
-    void spoken() noexcept override { server.unproved_.spoken(unproved_place); }
-    void enter(const Channel& channel) override { server.enter(*this, channel); }
+  struct Client {
+    explicit Client(std::uint64_t unproved_place) : unproved_place(unproved_place) {}
 
-    Server& server;
     const std::uint64_t unproved_place;  ///< in the waiting room
     ClientState state = ClientState::unproved;
     EventFd place;  ///< it has become `served`

@@ -327,13 +327,13 @@ std::optional<Totals> ClientSession::await_finish(LoopThread& loop, LoopThread* 
 
 }  // namespace
 
-Greeting admit_client(Channel& channel, const std::string& token, Admission& admission) {
+Greeting admit_client(Channel& channel, const std::string& token, const Admission& admission) {
   Greeting greeting;
   or_tell(channel, [&] {
     const Deadline deadline = Deadline::in(kProofTimeout);
     if (channel.wait_readable(deadline) == Waited::ready) admission.spoken();
     greeting = greet_initiator(channel, token, deadline);
-    admission.enter(channel);
+    admission.enter();
   });
   return greeting;
 }
