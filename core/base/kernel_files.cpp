@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <charconv>
 #include <cstdlib>
 #include <fstream>
@@ -52,10 +51,7 @@ constexpr unsigned kMaxCpus = 1U << 16;  // a wrong file must not fill the memor
 
 std::vector<unsigned> cpu_list(std::string_view text, char separator) {
   std::vector<unsigned> cpus;
-  if (text.ends_with(separator)) return cpus;
-  while (!text.empty()) {
-    const std::string_view range = text.substr(0, text.find(separator));
-    text.remove_prefix(std::min(text.size(), range.size() + 1));
+  for (const std::string_view range : split(text, {&separator, 1})) {
     const auto dash = range.find('-');
     const auto first = parse_count(range.substr(0, dash));
     const auto last = dash == std::string_view::npos ? first : parse_count(range.substr(dash + 1));

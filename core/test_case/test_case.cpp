@@ -20,13 +20,8 @@
 namespace rdmameter {
 
 std::vector<std::string> split_devices(std::string_view text) {
-  std::vector<std::string> names(1);
-  for (const char c : text)
-    if (c == kDeviceSeparator)
-      names.emplace_back();
-    else
-      names.back() += c;
-  return names;
+  const auto names = split(text, {&kDeviceSeparator, 1});
+  return {names.begin(), names.end()};
 }
 
 namespace {
