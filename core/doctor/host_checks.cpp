@@ -72,17 +72,14 @@ bool check_idle_states(Examination& examination) {
   return known;
 }
 
-bool may_lock_any(const Examination& examination) {
-  return has_capability(kCapIpcLock, examination.trees.proc / "self/status");
-}
-
 bool check_memlock(Examination& examination) {
   const auto limit = word_behind(examination.trees.proc / "self/limits", "Max locked memory");
   if (!limit) return false;
   const auto bytes = parse_count(*limit);  // or "unlimited"
   constexpr double kMebibyte = 1 << 20;
   const double least_bytes = threshold("memlock_mib") * kMebibyte;
-  if (!bytes || static_cast<double>(*bytes) >= least_bytes || may_lock_any(examination))
+  if (!bytes || static_cast<double>(*bytes) >= least_bytes ||
+      has_capability(kCapIpcLock, examination.trees.proc / "self/status"))
     return true;
   examination.fail("memlock",
                    fmt::format("this process may lock {} bytes of memory: larger buffers and "

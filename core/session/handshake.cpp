@@ -57,13 +57,9 @@ bool is_version(std::string_view text) {
   });
 }
 
-void check_version(const Hello& hello) {
+void check_protocol(const Channel& channel, const Hello& hello) {
   if (!is_version(hello.version))
     throw MeasurementError("`version` must be letters, digits and any of . + - _ ~");
-}
-
-void check_protocol(const Channel& channel, const Hello& hello) {
-  check_version(hello);
   if (hello.protocol != kProtocolVersion)
     throw MeasurementError(fmt::format(
         "{} runs rdmameter {} with protocol {}, this end runs rdmameter {} with protocol {}: "
