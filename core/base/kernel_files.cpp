@@ -4,11 +4,13 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cstdlib>
 #include <fstream>
 #include <string>
 #include <string_view>
+#include <system_error>
 
 #include "core/base/parse_value.h"
 
@@ -41,6 +43,17 @@ std::optional<std::int64_t> read_number(const std::filesystem::path& file) {
 
 std::optional<std::uint64_t> read_count(const std::filesystem::path& file) {
   return parse_count(read_line(file).value_or(""));
+}
+
+std::vector<std::filesystem::path> entries_of(const std::filesystem::path& folder) {
+  std::vector<std::filesystem::path> found;
+  std::error_code error;
+  // Not by range: its ++ throws.
+  for (std::filesystem::directory_iterator entry(folder, error), end; !error && entry != end;
+       entry.increment(error))
+    found.push_back(entry->path());
+  std::ranges::sort(found);
+  return found;
 }
 
 namespace {

@@ -178,17 +178,6 @@ std::optional<Weight> weight_from_name(std::string_view name) {
   return std::nullopt;
 }
 
-std::vector<std::filesystem::path> entries_of(const std::filesystem::path& folder) {
-  std::vector<std::filesystem::path> found;
-  std::error_code error;
-  // Not by range: its ++ throws.
-  for (std::filesystem::directory_iterator entry(folder, error), end; !error && entry != end;
-       entry.increment(error))
-    found.push_back(entry->path());
-  std::ranges::sort(found);
-  return found;
-}
-
 std::vector<std::string> netdevs_of(const std::filesystem::path& port) {
   return lines_of_gids(port / "gid_attrs/ndevs");
 }

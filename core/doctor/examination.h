@@ -105,9 +105,6 @@ nlohmann::ordered_json examination_json(const Examination& examination);
 /// @throws MeasurementError  its shape is another one
 nlohmann::ordered_json checked_examination(const nlohmann::json& received);
 
-/// Names in a folder, as paths, sorted; none where it cannot be read. Throws nothing.
-std::vector<std::filesystem::path> entries_of(const std::filesystem::path& folder);
-
 /// The names of a port's netdevs, and the types of its GIDs ("RoCE v2"); each sorted, once.
 std::vector<std::string> netdevs_of(const std::filesystem::path& port);
 std::vector<std::string> gid_types_of(const std::filesystem::path& port);

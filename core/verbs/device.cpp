@@ -16,7 +16,6 @@
 #include <memory>
 #include <span>
 #include <string>
-#include <system_error>
 
 #include "core/base/error.h"
 #include "core/base/kernel_files.h"
@@ -53,11 +52,9 @@ std::vector<std::string> names(const Devices& devices) {
 /// Names in a folder that begin so, sorted; none where it cannot be read.
 std::vector<std::string> names_in(const std::filesystem::path& folder, std::string_view begin) {
   std::vector<std::string> found;
-  std::error_code none;
-  for (const auto& each : std::filesystem::directory_iterator{folder, none})
-    if (std::string name = each.path().filename(); name.starts_with(begin))
+  for (const std::filesystem::path& each : entries_of(folder))
+    if (std::string name = each.filename(); name.starts_with(begin))
       found.push_back(std::move(name));
-  std::ranges::sort(found);
   return found;
 }
 
@@ -340,15 +337,10 @@ std::string interface_of_gid(ibv_context& context, std::uint8_t port_num) {
 }
 
 std::string interface_in_sysfs(const ibv_context& context) {
-  std::string found;
-  std::error_code none;
-  for (const auto& each : std::filesystem::directory_iterator(
-           fmt::format("/sys/class/infiniband/{}/device/net", ibv_get_device_name(context.device)),
-           none)) {
-    if (!found.empty()) return {};  // of several it is not known which
-    found = each.path().filename();
-  }
-  return found;
+  const auto found = entries_of(
+      fmt::format("/sys/class/infiniband/{}/device/net", ibv_get_device_name(context.device)));
+  // Of several it is not known which.
+  return found.size() == 1 ? found.front().filename().string() : std::string();
 }
 
 std::string interface_of(ibv_context& context, std::uint8_t port_num) {

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <optional>
 #include <span>
-#include <system_error>
 #include <utility>
 
 #include "core/base/kernel_files.h"
@@ -80,10 +79,9 @@ std::string take_fatal_event(ibv_context& context, std::uint8_t port_num,
 namespace {
 
 void read_folder(const std::filesystem::path& folder, Counters& counters) {
-  std::error_code error;  // a folder that is not there is an empty one
-  for (const auto& entry : std::filesystem::directory_iterator(folder, error))
-    if (const std::optional<std::uint64_t> value = read_count(entry.path()))
-      counters.insert_or_assign(entry.path().filename(), *value);
+  for (const std::filesystem::path& file : entries_of(folder))
+    if (const std::optional<std::uint64_t> value = read_count(file))
+      counters.insert_or_assign(file.filename(), *value);
 }
 
 }  // namespace

@@ -118,11 +118,9 @@ void count_entry(nlattr* entry, const Kind& kind, const std::set<std::uint32_t>&
 
 std::set<std::uint32_t> threads_of_process() {
   std::set<std::uint32_t> threads;
-  std::error_code error;
-  for (const auto& each : std::filesystem::directory_iterator("/proc/self/task", error)) {
-    const auto id = parse_count(each.path().filename().native());
-    if (id) threads.insert(static_cast<std::uint32_t>(*id));
-  }
+  for (const std::filesystem::path& each : entries_of("/proc/self/task"))
+    if (const auto id = parse_count(each.filename().native()))
+      threads.insert(static_cast<std::uint32_t>(*id));
   return threads;
 }
 
