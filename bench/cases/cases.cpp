@@ -140,7 +140,7 @@ std::vector<std::string> read_axis_list(const Axis& axis, std::string_view list)
     values.add(list);
     return values.take();
   }
-  for (const std::string_view item : list_items(list)) {
+  for (const std::string_view item : split(list, ",")) {
     const auto dots = item.find("..");
     if (dots == std::string_view::npos)
       values.add(item);

@@ -49,16 +49,6 @@ std::string did_you_mean(std::string_view typed, std::span<const std::string_vie
   return word.empty() ? "" : fmt::format("; did you mean '{}{}'?", prefix, word);
 }
 
-std::vector<std::string_view> list_items(std::string_view list, char separator) {
-  std::vector<std::string_view> items;
-  for (;;) {
-    const std::size_t end = list.find(separator);
-    items.push_back(list.substr(0, end));
-    if (end == list.npos) return items;
-    list.remove_prefix(end + 1);
-  }
-}
-
 std::vector<ShellWord> split_words(std::string_view text) {
   std::vector<ShellWord> words;
   std::optional<ShellWord> word;

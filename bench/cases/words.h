@@ -20,10 +20,7 @@ std::string_view nearest(std::string_view typed, std::span<const std::string_vie
 std::string did_you_mean(std::string_view typed, std::span<const std::string_view> known,
                          std::string_view prefix = "");
 
-// The items of a list, and a text's words, as a shell would take them apart.
-
-/// What stands between commas; of a text without any the text, empty or not.
-std::vector<std::string_view> list_items(std::string_view list, char separator = ',');
+// A text's words, as a shell would take them apart.
 
 struct ShellWord {
   std::size_t begin, end;  ///< where it stands in the text, quotes included

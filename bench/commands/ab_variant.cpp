@@ -13,6 +13,7 @@
 #include "bench/cases/words.h"
 #include "bench/options/token.h"
 #include "core/base/error.h"
+#include "core/base/parse_value.h"
 
 namespace rdmameter {
 namespace {
@@ -64,7 +65,7 @@ void refuse_own_options(std::string_view command, const std::vector<std::string>
                         std::initializer_list<OwnOption> own) {
   for (const std::string& word : common)
     for (const auto& [names, remedy] : own)
-      for (const std::string_view name : list_items(names))
+      for (const std::string_view name : split(names, ","))
         if (is_option(word, name))
           throw UsageError(fmt::format("{}: {} cannot stand after --: {}", command, name, remedy));
 }

@@ -9,7 +9,7 @@
 #include <cctype>
 #include <memory>
 
-#include "bench/cases/words.h"
+#include "core/base/parse_value.h"
 
 namespace rdmameter {
 namespace {
@@ -68,7 +68,7 @@ std::string one_line(std::string text) {
 
 std::vector<std::string> OptionEntry::words() const {
   std::vector<std::string> list;
-  for (const std::string_view word : list_items(value, '|'))
+  for (const std::string_view word : split(value, "|"))
     if (!word.empty() && !has_upper(word)) list.emplace_back(word);  // N, FILE: what it is, no word
   return list;
 }

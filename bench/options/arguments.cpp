@@ -30,7 +30,7 @@ const Axis* named_switch(std::string_view argument) {
 
 /// "on", "off,on"
 bool are_words_of(const Axis& axis, std::string_view text) {
-  return std::ranges::all_of(list_items(text), [&](std::string_view part) {
+  return std::ranges::all_of(split(text, ","), [&](std::string_view part) {
     return std::ranges::find(axis.words, part, &Word::text) != axis.words.end();
   });
 }

@@ -5,7 +5,6 @@
 
 #include <set>
 
-#include "bench/cases/words.h"
 #include "bench/options/command.h"
 #include "core/base/error.h"
 #include "core/base/parse_value.h"
@@ -18,7 +17,7 @@ namespace {
 std::vector<std::uint64_t> read_ranks(const std::string& list) {
   constexpr std::size_t kMax = 32;
   std::set<std::uint64_t> ranks;
-  for (const std::string_view part : list_items(list)) {
+  for (const std::string_view part : split(list, ",")) {
     const auto count = parse_count(part);
     if (!count || *count < 2 || *count > kMaxPredictedRanks)
       throw UsageError(

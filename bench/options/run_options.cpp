@@ -9,12 +9,12 @@
 #include <utility>
 
 #include "bench/cases/cases.h"
-#include "bench/cases/words.h"
 #include "bench/options/command.h"
 #include "bench/options/measuring_options.h"
 #include "bench/options/plan.h"
 #include "bench/options/run_hosts.h"
 #include "core/base/error.h"
+#include "core/base/parse_value.h"
 #include "reports/stats/factorial.h"
 
 namespace rdmameter {
@@ -67,7 +67,7 @@ std::string experiment_of(const PlannedCase& planned, const std::vector<Ablation
 
 std::vector<AblationFactor> read_ablation(const std::string& list, std::vector<Suite>& suites) {
   std::vector<AblationFactor> factors;
-  for (const std::string_view name : list_items(list)) {
+  for (const std::string_view name : split(list, ",")) {
     const Axis& axis = factor_axis(name);
     if (std::ranges::find(factors, &axis, &AblationFactor::axis) != factors.end())
       throw UsageError(fmt::format("--ablate: {} is there twice", axis.option));

@@ -9,7 +9,6 @@
 #include <set>
 #include <string_view>
 
-#include "bench/cases/words.h"
 #include "core/base/error.h"
 #include "core/base/parse_value.h"
 #include "core/result/row_json.h"
@@ -56,7 +55,7 @@ bool is_reached(const SettledMetric& metric) {
 std::vector<UntilGoal> read_until(const std::string& text) {
   std::vector<UntilGoal> goals;
   std::set<const MetricInfo*> seen;
-  for (const std::string_view part : list_items(text)) {
+  for (const std::string_view part : split(text, ",")) {
     goals.push_back(read_goal(part, text));
     if (!seen.insert(goals.back().metric).second) refuse_until(text, "names a metric twice");
   }

@@ -73,6 +73,7 @@ class Input {
   Input& operator=(const Input&) = delete;
 
   void check_secret() const {
+    if (!rules_.secret) return;
     if (!S_ISREG(status_.st_mode) && !S_ISFIFO(status_.st_mode)) return;
     if (status_.st_uid != geteuid() && status_.st_uid != 0)
       refuse(fmt::format("belongs to user {}, who can change it; make it yours: chown {} {}",
@@ -197,38 +198,28 @@ class Input {
     refuse(fmt::format("cannot be read: {}.", std::strerror(errno)));
   }
 
-  const std::string& path_;
-  const InputRules& rules_;
+  const std::string path_;
+  const InputRules rules_;
   std::optional<SignalsInWaits> signals_{std::in_place};  // before the file is opened
   const int file_;
   struct stat status_ {};
   std::size_t bytes_ = 0;  ///< read so far
 };
 
-/// What lives longer than the caller's path and rules.
-struct OpenedInput {
-  OpenedInput(const std::string& of, const InputRules& by) : path(of), rules(by) {
-    if (rules.secret) input.check_secret();
-    input.check_size();
-  }
-  const std::string path;
-  const InputRules rules;
-  Input input{path, rules};
-};
-
 }  // namespace
 
 std::string read_input(const std::string& path, const InputRules& rules) {
   Input input(path, rules);
-  if (rules.secret) input.check_secret();
+  input.check_secret();
   return input.read_as_ruled();
 }
 
 InputParts open_input(const std::string& path, const InputRules& rules) {
-  const auto opened = std::make_shared<OpenedInput>(path, rules);
-  return {.regular = opened->input.regular(),
-          .append_to = [opened](std::string& text, std::size_t bytes) {
-            return opened->input.append_some(text, bytes) > 0;
+  const auto input = std::make_shared<Input>(path, rules);
+  input->check_secret();
+  input->check_size();
+  return {.regular = input->regular(), .append_to = [input](std::string& text, std::size_t bytes) {
+            return input->append_some(text, bytes) > 0;
           }};
 }
 

@@ -9,28 +9,12 @@
 #include <cstring>
 
 namespace rdmameter {
-namespace {
-
-sockaddr_in& v4(sockaddr_storage& storage) {
-  return reinterpret_cast<sockaddr_in&>(storage);
-}
-sockaddr_in6& v6(sockaddr_storage& storage) {
-  return reinterpret_cast<sockaddr_in6&>(storage);
-}
-const sockaddr_in& v4(const sockaddr_storage& storage) {
-  return reinterpret_cast<const sockaddr_in&>(storage);
-}
-const sockaddr_in6& v6(const sockaddr_storage& storage) {
-  return reinterpret_cast<const sockaddr_in6&>(storage);
-}
-
-}  // namespace
 
 std::optional<IpAddress> IpAddress::parse(const std::string& text) {
   IpAddress address;
-  if (inet_pton(AF_INET, text.c_str(), &v4(address.storage_).sin_addr) == 1)
+  if (inet_pton(AF_INET, text.c_str(), &address.v4_.sin_addr) == 1)
     address.storage_.ss_family = AF_INET;
-  else if (inet_pton(AF_INET6, text.c_str(), &v6(address.storage_).sin6_addr) == 1)
+  else if (inet_pton(AF_INET6, text.c_str(), &address.v6_.sin6_addr) == 1)
     address.storage_.ss_family = AF_INET6;
   else
     return std::nullopt;
@@ -44,14 +28,14 @@ IpAddress IpAddress::of_bytes(std::span<const std::uint8_t, 16> bytes, std::uint
   std::memcpy(&v6_bytes, bytes.data(), sizeof v6_bytes);
   if (IN6_IS_ADDR_V4MAPPED(&v6_bytes)) {
     address.storage_.ss_family = AF_INET;
-    std::memcpy(&v4(address.storage_).sin_addr, bytes.data() + 12, 4);
-    v4(address.storage_).sin_port = htons(port);
+    std::memcpy(&address.v4_.sin_addr, bytes.data() + 12, 4);
+    address.v4_.sin_port = htons(port);
     return address;
   }
   address.storage_.ss_family = AF_INET6;
-  v6(address.storage_).sin6_addr = v6_bytes;
-  v6(address.storage_).sin6_port = htons(port);
-  v6(address.storage_).sin6_scope_id = scope_id;
+  address.v6_.sin6_addr = v6_bytes;
+  address.v6_.sin6_port = htons(port);
+  address.v6_.sin6_scope_id = scope_id;
   return address;
 }
 
@@ -60,30 +44,29 @@ socklen_t IpAddress::length() const {
 }
 
 bool IpAddress::multicast() const {
-  return family() == AF_INET ? IN_MULTICAST(ntohl(v4(storage_).sin_addr.s_addr))
-                             : IN6_IS_ADDR_MULTICAST(&v6(storage_).sin6_addr);
+  return family() == AF_INET ? IN_MULTICAST(ntohl(v4_.sin_addr.s_addr))
+                             : IN6_IS_ADDR_MULTICAST(&v6_.sin6_addr);
 }
 
 bool IpAddress::loopback() const {
-  return family() == AF_INET ? ntohl(v4(storage_).sin_addr.s_addr) >> 24 == 127
-                             : IN6_IS_ADDR_LOOPBACK(&v6(storage_).sin6_addr);
+  return family() == AF_INET ? ntohl(v4_.sin_addr.s_addr) >> 24 == 127
+                             : IN6_IS_ADDR_LOOPBACK(&v6_.sin6_addr);
 }
 
 bool IpAddress::link_local() const {
-  return family() == AF_INET6 && IN6_IS_ADDR_LINKLOCAL(&v6(storage_).sin6_addr);
+  return family() == AF_INET6 && IN6_IS_ADDR_LINKLOCAL(&v6_.sin6_addr);
 }
 
 std::string IpAddress::host() const {
   std::array<char, INET6_ADDRSTRLEN> text{};
-  const void* const address = family() == AF_INET
-                                  ? static_cast<const void*>(&v4(storage_).sin_addr)
-                                  : static_cast<const void*>(&v6(storage_).sin6_addr);
+  const void* const address = family() == AF_INET ? static_cast<const void*>(&v4_.sin_addr)
+                                                  : static_cast<const void*>(&v6_.sin6_addr);
   inet_ntop(family(), address, text.data(), text.size());
   return text.data();
 }
 
 std::string IpAddress::text() const {
-  const int port = ntohs(family() == AF_INET ? v4(storage_).sin_port : v6(storage_).sin6_port);
+  const int port = ntohs(family() == AF_INET ? v4_.sin_port : v6_.sin6_port);
   if (port == 0) return host();
   return family() == AF_INET ? fmt::format("{}:{}", host(), port)
                              : fmt::format("[{}]:{}", host(), port);

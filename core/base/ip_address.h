@@ -2,6 +2,7 @@
 // IP addresses: those that rdma_cm goes by, and those of peers.
 #pragma once
 
+#include <netinet/in.h>
 #include <sys/socket.h>
 
 #include <cstdint>
@@ -41,7 +42,11 @@ class IpAddress {
   std::string text() const;
 
  private:
-  sockaddr_storage storage_{};
+  union {
+    sockaddr_storage storage_{};
+    sockaddr_in v4_;
+    sockaddr_in6 v6_;
+  };
 };
 
 /// "fe80::1" of "fe80::1%eth0"

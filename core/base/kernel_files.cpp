@@ -10,24 +10,11 @@
 #include <fstream>
 #include <string>
 #include <string_view>
+#include <system_error>
 
 #include "core/base/parse_value.h"
 
 namespace rdmameter {
-namespace {
-
-template <class Number>
-std::optional<Number> number_in(const std::filesystem::path& file) {
-  const std::optional<std::string> line = read_line(file);
-  if (!line) return std::nullopt;
-  Number value = 0;
-  const char* const end = line->data() + line->size();
-  const auto [stopped, error] = std::from_chars(line->data(), end, value);
-  if (error != std::errc{} || stopped != end) return std::nullopt;
-  return value;
-}
-
-}  // namespace
 
 std::optional<std::string> read_line(const std::filesystem::path& file) {
   std::ifstream stream(file);
@@ -39,12 +26,34 @@ std::optional<std::string> read_line(const std::filesystem::path& file) {
   return line.substr(begin, line.find_last_not_of(kBlanks) - begin + 1);
 }
 
+std::optional<std::string> rest_of_line(const std::filesystem::path& file, std::string_view key) {
+  std::ifstream stream(file);
+  for (std::string line; std::getline(stream, line);)
+    if (line.starts_with(key)) return line.substr(key.size());
+  return std::nullopt;
+}
+
 std::optional<std::int64_t> read_number(const std::filesystem::path& file) {
-  return number_in<std::int64_t>(file);
+  const std::string line = read_line(file).value_or("");
+  std::int64_t value = 0;
+  const char* const end = line.data() + line.size();
+  const auto [stopped, error] = std::from_chars(line.data(), end, value);
+  return error == std::errc{} && stopped == end ? std::optional(value) : std::nullopt;
 }
 
 std::optional<std::uint64_t> read_count(const std::filesystem::path& file) {
-  return number_in<std::uint64_t>(file);
+  return parse_count(read_line(file).value_or(""));
+}
+
+std::vector<std::filesystem::path> entries_of(const std::filesystem::path& folder) {
+  std::vector<std::filesystem::path> found;
+  std::error_code error;
+  // Not by range: its ++ throws.
+  for (std::filesystem::directory_iterator entry(folder, error), end; !error && entry != end;
+       entry.increment(error))
+    found.push_back(entry->path());
+  std::ranges::sort(found);
+  return found;
 }
 
 namespace {
@@ -55,10 +64,7 @@ constexpr unsigned kMaxCpus = 1U << 16;  // a wrong file must not fill the memor
 
 std::vector<unsigned> cpu_list(std::string_view text, char separator) {
   std::vector<unsigned> cpus;
-  if (text.ends_with(separator)) return cpus;
-  while (!text.empty()) {
-    const std::string_view range = text.substr(0, text.find(separator));
-    text.remove_prefix(std::min(text.size(), range.size() + 1));
+  for (const std::string_view range : split(text, {&separator, 1})) {
     const auto dash = range.find('-');
     const auto first = parse_count(range.substr(0, dash));
     const auto last = dash == std::string_view::npos ? first : parse_count(range.substr(dash + 1));
@@ -117,14 +123,10 @@ std::string verbs_object_limits(const std::filesystem::path& membership,
 }
 
 bool has_capability(unsigned capability, const std::filesystem::path& status) {
-  constexpr std::string_view kKey = "CapEff:";
   constexpr int kHexadecimal = 16;
-  std::ifstream stream(status);
-  for (std::string line; std::getline(stream, line);)
-    if (line.starts_with(kKey))
-      return ((std::strtoull(line.c_str() + kKey.size(), nullptr, kHexadecimal) >> capability) &
-              1U) != 0;
-  return false;
+  const auto effective = rest_of_line(status, "CapEff:");
+  return effective &&
+         ((std::strtoull(effective->c_str(), nullptr, kHexadecimal) >> capability) & 1U) != 0;
 }
 
 std::optional<std::uint64_t> softirq_ns(const std::filesystem::path& proc) {

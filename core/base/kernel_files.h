@@ -19,11 +19,17 @@ namespace rdmameter {
 /// First line of a file, without surrounding blanks; nullopt where it cannot be read or is empty.
 std::optional<std::string> read_line(const std::filesystem::path& file);
 
+/// What stands behind the key in the first line that begins with it; nullopt: there is none.
+std::optional<std::string> rest_of_line(const std::filesystem::path& file, std::string_view key);
+
 /// The file's decimal number; nullopt where it cannot be read or is anything else.
 std::optional<std::int64_t> read_number(const std::filesystem::path& file);
 
 /// Reads a count, which uses all 64 bits.
 std::optional<std::uint64_t> read_count(const std::filesystem::path& file);
+
+/// What is in a folder, as paths, sorted; none where it cannot be read. Throws nothing.
+std::vector<std::filesystem::path> entries_of(const std::filesystem::path& folder);
 
 // Lists of CPUs, as the kernel, taskset(1) and --core write them.
 

@@ -75,6 +75,16 @@ std::optional<std::uint64_t> decimal(std::string_view text, std::uint64_t unit) 
 
 }  // namespace
 
+std::vector<std::string_view> split(std::string_view text, std::string_view separators) {
+  std::vector<std::string_view> parts;
+  for (;;) {
+    const std::size_t end = text.find_first_of(separators);
+    parts.push_back(text.substr(0, end));
+    if (end == text.npos) return parts;
+    text.remove_prefix(end + 1);
+  }
+}
+
 std::optional<std::uint64_t> parse_count(std::string_view text) {
   std::uint64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);

@@ -7,10 +7,15 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/base/error.h"
 
 namespace rdmameter {
+
+/// The parts between separators, each of which is one character of `separators`; of an empty text
+/// one empty part.
+std::vector<std::string_view> split(std::string_view text, std::string_view separators);
 
 /// Decimal digits and nothing else; empty on anything else and beyond 64 bits.
 std::optional<std::uint64_t> parse_count(std::string_view text);

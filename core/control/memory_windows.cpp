@@ -10,6 +10,7 @@
 
 #include "core/base/error.h"
 #include "core/control/control_call.h"
+#include "core/verbs/capability.h"
 #include "core/verbs/check.h"
 #include "core/verbs/memory/memory.h"
 #include "core/verbs/probe.h"
@@ -178,8 +179,7 @@ class WindowCall final : public ControlCall {
 std::unique_ptr<ControlCall> make_window_call(OpenDevice& device, const TestCase& test_case) {
   const std::string where = device.port.where();
   const bool first = test_case.verb == Verb::bind_mw_1;
-  if (first ? !device.limits.memory_window_1 : !device.limits.memory_window_2b)
-    throw Unsupported(fmt::format("{} has no memory windows of type {}", where, first ? 1 : 2));
+  require_capability(device.limits, first ? "memory_window_1" : "memory_window_2b", where);
   require_objects(test_case, "memory windows", device.limits.max_mw, where);
   if (const std::uint32_t most = device.port.max_message_bytes;
       most != 0 && test_case.size_bytes > most)

@@ -24,19 +24,6 @@ double leading_number(const fs::path& file) {
   return line ? std::strtod(line->c_str(), nullptr) : 0.0;
 }
 
-bool is_ethernet(const fs::path& port) {
-  return read_line(port / "link_layer") == "Ethernet";
-}
-
-/// The ports that measurements can use, with their device.
-template <class Use>
-void for_each_active_port(const Examination& examination, Use use) {
-  for (const ExaminedDevice& device : examination.devices)
-    for (const fs::path& port : device.ports)
-      if (is_active(port))
-        use(fmt::format("{}/{}", device.name, port.filename().string()), device, port);
-}
-
 bool check_device(Examination& examination) {
   if (examination.devices.empty()) {
     examination.fail("device", "the kernel has no RDMA device",
@@ -44,9 +31,7 @@ bool check_device(Examination& examination) {
                      "rdma link add rxe0 type rxe netdev NETDEV");
     return true;
   }
-  bool active = false;
-  for_each_active_port(examination, [&active](auto&&...) { active = true; });
-  if (!active)
+  if (active_ports(examination).empty())
     examination.fail("device", "no port of any RDMA device is ACTIVE",
                      "check cable and netdev (`rdma link`, `ip link`); InfiniBand needs a subnet "
                      "manager (opensm)");
@@ -83,19 +68,18 @@ double slot_gbps(const fs::path& slot) {
 
 bool check_slot_rate(Examination& examination) {
   bool known = false;
-  for_each_active_port(examination, [&](const std::string& name, const ExaminedDevice& device,
-                                        const fs::path& port) {
+  for (const auto& [name, device, port] : active_ports(examination)) {
     const double slot = slot_gbps(device.path / "device");
     const double link = leading_number(port / "rate");
-    if (slot <= 0 || link <= 0) return;
+    if (slot <= 0 || link <= 0) continue;
     known = true;
-    if (slot >= threshold("slot_share_of_link") * link) return;
+    if (slot >= threshold("slot_share_of_link") * link) continue;
     examination.warn("slot_rate",
                      fmt::format("the PCIe slot carries {:.0f} Gb/s, and the link of {} is {:.0f} "
                                  "Gb/s: the slot limits the bandwidth",
                                  slot, name, link),
                      "use a wider or newer slot");
-  });
+  }
   return known;
 }
 
@@ -109,40 +93,38 @@ std::optional<std::uint64_t> lanes_of(const fs::path& port) {
 
 bool check_link(Examination& examination) {
   bool known = false;
-  for_each_active_port(
-      examination, [&](const std::string& name, const ExaminedDevice&, const fs::path& port) {
-        const auto lanes = lanes_of(port);
-        if (!lanes || is_ethernet(port)) return;  // Ethernet's width says nothing of its cable
-        known = true;
-        if (static_cast<double>(*lanes) >= threshold("infiniband_lanes")) return;
-        examination.warn(
-            "link",
-            fmt::format("the link of {} has {} of {:.0f} lanes ({})", name, *lanes,
-                        threshold("infiniband_lanes"), read_line(port / "rate").value_or("")),
-            "clean, seat or replace the cable; `ibportstate` and the counter "
-            "link_downed show a link that was trained anew");
-      });
+  for (const auto& [name, device, port] : active_ports(examination)) {
+    const auto lanes = lanes_of(port);
+    if (!lanes || is_ethernet(port)) continue;  // Ethernet's width says nothing of its cable
+    known = true;
+    if (static_cast<double>(*lanes) >= threshold("infiniband_lanes")) continue;
+    examination.warn(
+        "link",
+        fmt::format("the link of {} has {} of {:.0f} lanes ({})", name, *lanes,
+                    threshold("infiniband_lanes"), read_line(port / "rate").value_or("")),
+        "clean, seat or replace the cable; `ibportstate` and the counter "
+        "link_downed show a link that was trained anew");
+  }
   return known;
 }
 
 bool check_mtu(Examination& examination) {
   bool known = false;
-  for_each_active_port(
-      examination, [&](const std::string& name, const ExaminedDevice&, const fs::path& port) {
-        if (!is_ethernet(port)) return;
-        for (const std::string& netdev : netdevs_of(port)) {
-          const auto mtu = read_number(examination.trees.sysfs / "class/net" / netdev / "mtu");
-          if (!mtu) continue;
-          known = true;
-          if (static_cast<double>(*mtu) >= threshold("netdev_mtu_bytes")) continue;
-          examination.warn("mtu",
-                           fmt::format("netdev {} of {} has an MTU of {}: packets carry less than "
-                                       "4096 B of payload",
-                                       netdev, name, *mtu),
-                           fmt::format("ip link set {} mtu {:.0f}, at both ends and at each switch",
-                                       netdev, threshold("netdev_mtu_bytes")));
-        }
-      });
+  for (const auto& [name, device, port] : active_ports(examination)) {
+    if (!is_ethernet(port)) continue;
+    for (const std::string& netdev : netdevs_of(port)) {
+      const auto mtu = read_number(examination.trees.sysfs / "class/net" / netdev / "mtu");
+      if (!mtu) continue;
+      known = true;
+      if (static_cast<double>(*mtu) >= threshold("netdev_mtu_bytes")) continue;
+      examination.warn("mtu",
+                       fmt::format("netdev {} of {} has an MTU of {}: packets carry less than "
+                                   "4096 B of payload",
+                                   netdev, name, *mtu),
+                       fmt::format("ip link set {} mtu {:.0f}, at both ends and at each switch",
+                                   netdev, threshold("netdev_mtu_bytes")));
+    }
+  }
   return known;
 }
 
@@ -152,21 +134,20 @@ bool has_iwarp(const ExaminedDevice& device) {
 
 bool check_gid_type(Examination& examination) {
   bool known = false;
-  for_each_active_port(examination, [&](const std::string& name, const ExaminedDevice& device,
-                                        const fs::path& port) {
+  for (const auto& [name, device, port] : active_ports(examination)) {
     // iWARP's one GID is of that type as well, and TCP carries its packets anywhere.
-    if (!is_ethernet(port) || has_iwarp(device)) return;
+    if (!is_ethernet(port) || has_iwarp(device)) continue;
     const std::vector<std::string> types = gid_types_of(port);
     const bool first = std::ranges::count(types, "IB/RoCE v1") > 0;
     const bool second = std::ranges::count(types, "RoCE v2") > 0;
     known = known || first || second;
-    if (second || !first) return;
+    if (second || !first) continue;
     examination.warn("gid_type",
                      fmt::format("{} has GIDs of RoCE v1 alone: no router passes them, and a "
                                  "peer with RoCE v2 is not reached",
                                  name),
                      "give the netdev an IP address, and the driver RoCE v2 (cma_roce_mode)");
-  });
+  }
   return known;
 }
 

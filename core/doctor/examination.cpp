@@ -124,14 +124,12 @@ std::optional<std::uint64_t> netdev_mtu(const Examination& examination,
 
 std::vector<ToldPort> ports_of(const Examination& examination) {
   std::vector<ToldPort> ports;
-  for (const ExaminedDevice& device : examination.devices)
-    for (const std::filesystem::path& port : device.ports)
-      if (is_active(port))
-        ports.push_back({.name = fmt::format("{}/{}", device.name, port.filename().string()),
-                         .link_layer = read_line(port / "link_layer"),
-                         .rate = read_line(port / "rate"),
-                         .netdev_mtu = netdev_mtu(examination, port),
-                         .gid_types = gid_types_of(port)});
+  for (const ActivePort& port : active_ports(examination))
+    ports.push_back({.name = port.name,
+                     .link_layer = read_line(port.path / "link_layer"),
+                     .rate = read_line(port.path / "rate"),
+                     .netdev_mtu = netdev_mtu(examination, port.path),
+                     .gid_types = gid_types_of(port.path)});
   return ports;
 }
 
@@ -180,17 +178,6 @@ std::optional<Weight> weight_from_name(std::string_view name) {
   return std::nullopt;
 }
 
-std::vector<std::filesystem::path> entries_of(const std::filesystem::path& folder) {
-  std::vector<std::filesystem::path> found;
-  std::error_code error;
-  // Not by range: its ++ throws.
-  for (std::filesystem::directory_iterator entry(folder, error), end; !error && entry != end;
-       entry.increment(error))
-    found.push_back(entry->path());
-  std::ranges::sort(found);
-  return found;
-}
-
 std::vector<std::string> netdevs_of(const std::filesystem::path& port) {
   return lines_of_gids(port / "gid_attrs/ndevs");
 }
@@ -199,8 +186,18 @@ std::vector<std::string> gid_types_of(const std::filesystem::path& port) {
   return lines_of_gids(port / "gid_attrs/types");
 }
 
-bool is_active(const std::filesystem::path& port) {
-  return read_line(port / "state").value_or("").ends_with("ACTIVE");  // "4: ACTIVE"
+bool is_ethernet(const std::filesystem::path& port) {
+  return read_line(port / "link_layer") == "Ethernet";
+}
+
+std::vector<ActivePort> active_ports(const Examination& examination) {
+  std::vector<ActivePort> ports;
+  for (const ExaminedDevice& device : examination.devices)
+    for (const std::filesystem::path& port : device.ports)
+      if (read_line(port / "state").value_or("").ends_with("ACTIVE"))  // "4: ACTIVE"
+        ports.push_back(
+            {fmt::format("{}/{}", device.name, port.filename().string()), device, port});
+  return ports;
 }
 
 nlohmann::ordered_json findings_json(const std::vector<Finding>& findings) {

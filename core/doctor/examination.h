@@ -105,14 +105,18 @@ nlohmann::ordered_json examination_json(const Examination& examination);
 /// @throws MeasurementError  its shape is another one
 nlohmann::ordered_json checked_examination(const nlohmann::json& received);
 
-/// Names in a folder, as paths, sorted; none where it cannot be read. Throws nothing.
-std::vector<std::filesystem::path> entries_of(const std::filesystem::path& folder);
-
 /// The names of a port's netdevs, and the types of its GIDs ("RoCE v2"); each sorted, once.
 std::vector<std::string> netdevs_of(const std::filesystem::path& port);
 std::vector<std::string> gid_types_of(const std::filesystem::path& port);
-/// Is the state of a port (".../ports/1") ACTIVE?
-bool is_active(const std::filesystem::path& port);
+bool is_ethernet(const std::filesystem::path& port);
+
+/// A port (".../ports/1") whose state is ACTIVE.
+struct ActivePort {
+  std::string name;  ///< "mlx5_0/1"
+  const ExaminedDevice& device;
+  const std::filesystem::path& path;
+};
+std::vector<ActivePort> active_ports(const Examination& examination);
 
 /// The CPUs that this process may use, ascending; none where the kernel does not tell.
 std::vector<unsigned> usable_cpus(const Examination& examination);

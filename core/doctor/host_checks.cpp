@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
-#include <fstream>
 #include <optional>
 
 #include "core/base/kernel_files.h"
@@ -18,14 +17,10 @@ namespace {
 
 /// What stands behind "KEY" and blanks in a file of /proc, up to the next blank.
 std::optional<std::string> word_behind(const std::filesystem::path& file, std::string_view key) {
-  std::ifstream stream(file);
-  for (std::string line; std::getline(stream, line);) {
-    if (!line.starts_with(key)) continue;
-    const auto begin = line.find_first_not_of(" \t", key.size());
-    if (begin == std::string::npos) return std::nullopt;
-    return line.substr(begin, line.find_first_of(" \t", begin) - begin);
-  }
-  return std::nullopt;
+  const auto rest = rest_of_line(file, key);
+  const auto begin = rest ? rest->find_first_not_of(" \t") : std::string::npos;
+  if (begin == std::string::npos) return std::nullopt;
+  return rest->substr(begin, rest->find_first_of(" \t", begin) - begin);
 }
 
 std::filesystem::path cpu_folder(const Examination& examination, unsigned cpu) {
@@ -77,17 +72,14 @@ bool check_idle_states(Examination& examination) {
   return known;
 }
 
-bool may_lock_any(const Examination& examination) {
-  return has_capability(kCapIpcLock, examination.trees.proc / "self/status");
-}
-
 bool check_memlock(Examination& examination) {
   const auto limit = word_behind(examination.trees.proc / "self/limits", "Max locked memory");
   if (!limit) return false;
   const auto bytes = parse_count(*limit);  // or "unlimited"
   constexpr double kMebibyte = 1 << 20;
   const double least_bytes = threshold("memlock_mib") * kMebibyte;
-  if (!bytes || static_cast<double>(*bytes) >= least_bytes || may_lock_any(examination))
+  if (!bytes || static_cast<double>(*bytes) >= least_bytes ||
+      has_capability(kCapIpcLock, examination.trees.proc / "self/status"))
     return true;
   examination.fail("memlock",
                    fmt::format("this process may lock {} bytes of memory: larger buffers and "

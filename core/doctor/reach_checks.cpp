@@ -69,17 +69,13 @@ bool check_node_guid(Examination& examination) {
 /// An Ethernet port that is ACTIVE, and the interfaces of its GIDs.
 struct EthernetPort {
   std::string name;
-  const ExaminedDevice* device;
   std::vector<std::string> netdevs;
 };
 
 std::vector<EthernetPort> ethernet_ports(const Examination& examination) {
   std::vector<EthernetPort> ports;
-  for (const ExaminedDevice& device : examination.devices)
-    for (const fs::path& port : device.ports)
-      if (is_active(port) && read_line(port / "link_layer") == "Ethernet")
-        ports.push_back({fmt::format("{}/{}", device.name, port.filename().string()), &device,
-                         netdevs_of(port)});
+  for (const auto& [name, device, path] : active_ports(examination))
+    if (is_ethernet(path)) ports.push_back({name, netdevs_of(path)});
   return ports;
 }
 

@@ -9,6 +9,7 @@
 #include "core/base/error.h"
 #include "core/engine/case_memory.h"
 #include "core/engine/loop/table.h"
+#include "core/verbs/capability.h"
 #include "core/verbs/check.h"
 #include "core/verbs/device.h"
 #include "core/verbs/environment.h"
@@ -77,10 +78,8 @@ const DeviceCase& checked_case(const OpenDevice& device, const DeviceCase& settl
   require_iwarp_has(device, test_case);
   const DeviceLimits& limits = device.limits;
   const std::string where = device.port.where();
-  if (test_case.by_value() && !limits.atomic_write)
-    throw Unsupported(fmt::format("{} has no atomic write", where));
-  if (test_case.flushes() && !limits.flush)
-    throw Unsupported(fmt::format("{} has no FLUSH", where));
+  for (const MixPart& part : mix_of(test_case))
+    require_capability(limits, traits(part.opcode).needs, where);
   const auto hold = [&](std::string_view what, std::uint64_t wanted, std::uint64_t max,
                         std::string_view remedy) {
     if (wanted <= max) return;
@@ -124,8 +123,6 @@ const DeviceCase& checked_case(const OpenDevice& device, const DeviceCase& settl
       hold("QPs in a multicast group", test_case.qps, limits.max_mcast_qp_attach,
            "use fewer --peers");
   }
-  if (has_atomics(test_case) && limits.atomic_cap == IBV_ATOMIC_NONE)
-    throw Unsupported(fmt::format("{} has no atomic operations", where));
   require_paging(limits, test_case, memory_uses(test_case, role), where);
   require_memory(settled);
   return settled;

@@ -5,10 +5,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
 #include <limits>
 
 #include "core/base/error.h"
+#include "core/base/parse_value.h"
 #include "core/base/printable.h"
 
 namespace rdmameter {
@@ -82,12 +82,8 @@ std::uint64_t CheckedJson::count() const {
     fail("is negative");
   }
   if (!value_->is_string() || of_peer()) fail("is not a whole number below 2^64");
-  const std::string& digits = value_->get_ref<const std::string&>();
-  std::uint64_t number = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
-  if (error != std::errc() || end != digits.data() + digits.size())
-    fail("is not the digits of a whole number below 2^64");
-  return number;
+  if (const auto number = parse_count(value_->get_ref<const std::string&>())) return *number;
+  fail("is not the digits of a whole number below 2^64");
 }
 
 std::uint64_t CheckedJson::count_within(std::uint64_t min, std::uint64_t max) const {

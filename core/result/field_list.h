@@ -23,6 +23,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <ranges>
 #include <set>
 #include <string>
 #include <string_view>
@@ -141,28 +142,13 @@ class FieldWriter {
   Json to_json(const std::pair<First, Second>& pair, const FieldRule& rule) const {
     return Json::array({to_json(pair.first, rule), to_json(pair.second, rule)});
   }
-  template <class Value>
-  Json to_json(const std::vector<Value>& values, const FieldRule& rule) const {
-    return array(values, rule);
-  }
-  template <class Key, class Value>
-  Json to_json(const std::map<Key, Value>& values, const FieldRule& rule) const {
-    return array(values, rule);
-  }
-  template <class Value>
-  Json to_json(const std::set<Value>& values, const FieldRule& rule) const {
-    return array(values, rule);
-  }
-  template <class Value, std::size_t N>
-  Json to_json(const std::array<Value, N>& values, const FieldRule& rule) const {
-    return array(values, rule);
-  }
-  Json to_json(const auto& data, const FieldRule&) const { return write_fields(data, form_); }
-  Json array(const auto& values, const FieldRule& rule) const {
+  template <std::ranges::range Values>
+  Json to_json(const Values& values, const FieldRule& rule) const {
     Json json = Json::array();
     for (const auto& value : values) json.push_back(to_json(value, rule));
     return json;
   }
+  Json to_json(const auto& data, const FieldRule&) const { return write_fields(data, form_); }
 
   const FieldForm form_;
   Json json_ = Json::object();
@@ -237,22 +223,21 @@ class FieldReader {
   /// @return  false: it is not, or not of these types
   template <class Value>
   bool quickly(const char* key, Value& value, const FieldRule& rule) const {
+    const auto found = object_.find(std::string_view(key));
+    const bool there = found != object_.end();
     if constexpr (std::same_as<Value, std::uint64_t> || std::same_as<Value, double>) {
-      const auto found = object_.find(std::string_view(key));
-      if (found == object_.end() || !found->is_number_unsigned()) return false;
+      if (!there || !found->is_number_unsigned()) return false;
       const auto number = found->template get<std::uint64_t>();
       if (number < rule.min || number > rule.max) return false;
       value = static_cast<Value>(number);
       return true;
     } else if constexpr (std::same_as<Value, std::string>) {
-      const auto found = object_.find(std::string_view(key));
-      if (json_.of_peer() || found == object_.end() || !found->is_string()) return false;
+      if (json_.of_peer() || !there || !found->is_string()) return false;
       value = found->template get_ref<const std::string&>();
       return true;
     } else {
-      const auto found = object_.find(std::string_view(key));
-      if (!json_.of_peer()) return !is_needed<Value> && found == object_.end();
-      return is_optional<Value> && (found == object_.end() || found->is_null());
+      if (!json_.of_peer()) return !is_needed<Value> && !there;
+      return is_optional<Value> && (!there || found->is_null());
     }
   }
   template <class Value>

@@ -326,45 +326,41 @@ void check_extremes(const CheckedJson& json, const HistogramData& data) {
     json.at("sum").fail("gives a mean outside min to max");
 }
 
+/// Calls act(key, value) for each statistic of the samples, in the order of a row. Those that are an
+/// optional need many.
+void for_each_statistic(auto& summary, const auto& act) {
+  act("min", summary.min);
+  act("max", summary.max);
+  act("mean", summary.mean);
+  act("stddev", summary.stddev);
+  act("p50", summary.p50);
+  act("p90", summary.p90);
+  act("p99", summary.p99);
+  act("p99.9", summary.p99_9);
+  act("p99.99", summary.p99_99);
+}
+
 /// What statistics_to_json() wrote.
 LatencySummary told_summary(const CheckedJson& json) {
-  const auto known = [&json](const char* key) -> std::optional<double> {
+  LatencySummary summary{.count = json.at("count").count()};
+  for_each_statistic(summary, [&json](const char* key, auto& value) {
     const auto found = json.object().find(std::string_view(key));
-    if (found == json.object().end() || found->is_null()) return std::nullopt;
-    if (found->is_number() && found->get<double>() >= 0) return found->get<double>();
-    return json.at(key).not_negative();  // refuses it
-  };
-  return {.count = json.at("count").count(),
-          .min = known("min").value_or(0),
-          .max = known("max").value_or(0),
-          .mean = known("mean").value_or(0),
-          .stddev = known("stddev").value_or(0),
-          .p50 = known("p50"),
-          .p90 = known("p90"),
-          .p99 = known("p99"),
-          .p99_9 = known("p99.9"),
-          .p99_99 = known("p99.99")};
+    if (found == json.object().end() || found->is_null()) return;
+    const bool good = found->is_number() && found->template get<double>() >= 0;
+    value = good ? found->template get<double>() : json.at(key).not_negative();  // refuses it
+  });
+  return summary;
 }
 
 }  // namespace
 
 Json statistics_to_json(const HistogramData& data, unsigned divisor) {
   const LatencySummary summary = summarize(data, divisor);
-  const auto known = [&](double value) { return data.count == 0 ? Json() : number_to_json(value); };
-  const auto reported = [](const std::optional<double>& value) {
-    return value ? number_to_json(*value) : Json();
-  };
-  return {{"unit", "ns"},
-          {"count", count_to_json(summary.count)},
-          {"min", known(summary.min)},
-          {"max", known(summary.max)},
-          {"mean", known(summary.mean)},
-          {"stddev", known(summary.stddev)},
-          {"p50", reported(summary.p50)},
-          {"p90", reported(summary.p90)},
-          {"p99", reported(summary.p99)},
-          {"p99.9", reported(summary.p99_9)},
-          {"p99.99", reported(summary.p99_99)}};
+  Json json = {{"unit", "ns"}, {"count", count_to_json(summary.count)}};
+  for_each_statistic(summary, [&](const char* key, const std::optional<double>& value) {
+    json[key] = value && data.count != 0 ? number_to_json(*value) : Json();
+  });
+  return json;
 }
 
 const char* definition_name(LatencyData::Definition definition) {

@@ -15,9 +15,9 @@
 #include <cerrno>
 #include <cstring>
 #include <string_view>
-#include <system_error>
 
 #include "core/base/error.h"
+#include "core/base/kernel_files.h"
 #include "core/base/parse_value.h"
 #include "core/server/call_filter.h"
 #include "core/wire/wait.h"
@@ -121,9 +121,8 @@ void enter_landlock(const SandboxOptions& options, bool gpus) {
 template <class Wanted>
 std::vector<std::string> nodes_in(const std::filesystem::path& folder, Wanted wanted) {
   std::vector<std::string> nodes;
-  std::error_code none;
-  for (const auto& entry : std::filesystem::directory_iterator{folder, none})
-    if (wanted(entry.path().filename().native())) nodes.push_back(entry.path());
+  for (const std::filesystem::path& entry : entries_of(folder))
+    if (wanted(entry.filename().native())) nodes.push_back(entry);
   return nodes;
 }
 

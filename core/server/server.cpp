@@ -7,14 +7,9 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <cassert>
 #include <cstring>
-#include <deque>
-#include <functional>
-#include <list>
-#include <mutex>
-#include <thread>
+#include <memory>
 
 #include "core/base/error.h"
 #include "core/base/error_text.h"
@@ -23,7 +18,6 @@
 #include "core/session/protocol.h"
 #include "core/session/responder.h"
 #include "core/wire/auth.h"
-#include "core/wire/waiting_room.h"
 
 namespace rdmameter {
 namespace {
@@ -63,68 +57,25 @@ constexpr std::size_t kMaxWaiting = 64;
 
 }  // namespace
 
-class Server::State {
- public:
-  State(ServerOptions given, const InterruptSource& outer);
-  void serve(const std::function<void()>& at_connection);
-  void end_all();
-  std::uint32_t clients() const;
-
-  std::atomic<bool> stopping{false};
-  std::atomic<std::uint64_t> let_in{0};  ///< clients, ever, that had a session
-  EventFd wake;                          ///< the accepting thread has something to look at
-  ServerOptions options;
-  Listener listener;
-  ResponderShared shared;
-
- private:
-  enum class ClientState : std::uint8_t { unproved, waiting, served, ended };
-
-  struct Client final : Admission {
-    Client(State& server, std::uint64_t unproved_place)
-        : server(server), unproved_place(unproved_place) {}
-    void spoken() noexcept override { server.unproved_.spoken(unproved_place); }
-    void enter(const Channel& channel) override { server.enter(*this, channel); }
-
-    State& server;
-    const std::uint64_t unproved_place;  ///< in the waiting room
-    ClientState state = ClientState::unproved;
-    EventFd place;  ///< it has become `served`
-    std::thread thread;
-  };
-
-  void start(WaitingRoom::Guest guest);
-  void serve_client(Connection connection, Client& client) noexcept;
-  void enter(Client& client, const Channel& channel);
-  void leave(Client& client);
-  void refuse(Connection connection, const std::string& reason) noexcept;
-  void reap();
-
-  const InterruptSource& interrupt_;
-  WaitingRoom unproved_;           ///< those that stand outside the limit on clients
-  InterruptSource interrupt_all_;  ///< ends every session: the server stops, for whatever reason
-  mutable std::mutex mutex_;       ///< of what follows
-  std::list<Client> clients_;
-  std::uint32_t served_ = 0;
-  std::deque<Client*> waiting_;  ///< for a place, first come first served
-};
-
-Server::State::State(ServerOptions given, const InterruptSource& outer)
-    : options(std::move(given)), listener(options.bind), shared(options.limits), interrupt_(outer) {
-  assert(options.serve);
-  shared.token = options.token;
-  shared.on_row = options.on_row;
-  shared.on_connected = options.on_connected;
-  shared.log = options.log ? options.log : [](const ClientLine&) noexcept {};
+Server::Server(ServerOptions options, const InterruptSource& interrupt)
+    : options_(std::move(options)),
+      listener_(options_.bind),
+      shared_(options_.limits),
+      interrupt_(interrupt) {
+  assert(options_.serve);
+  shared_.token = options_.token;
+  shared_.on_row = options_.on_row;
+  shared_.on_connected = options_.on_connected;
+  shared_.log = options_.log ? options_.log : [](const ClientLine&) noexcept {};
 }
 
-void Server::State::start(WaitingRoom::Guest guest) {
+void Server::start(WaitingRoom::Guest guest) {
   const std::string peer = guest.connection.peer;
   // std::thread copies what it runs, and a connection cannot be copied.
   const auto held = std::make_shared<Connection>(std::move(guest.connection));
   try {
     std::list<Client> all;  // outside the list until it has its thread
-    Client& client = all.emplace_back(*this, guest.place);
+    Client& client = all.emplace_back(guest.place);
     client.thread = start_thread([this, &client, held] {
       serve_client(std::move(*held), client);
       leave(client);
@@ -133,35 +84,38 @@ void Server::State::start(WaitingRoom::Guest guest) {
     clients_.splice(clients_.end(), all);
   } catch (const std::exception& error) {  // no descriptor or thread to be had: the others go on
     unproved_.leave(guest.place);
-    shared.log({peer, fmt::format("dropped: {}", error_text(error)), ClientEvent::dropped});
+    shared_.log({peer, fmt::format("dropped: {}", error_text(error)), ClientEvent::dropped});
     refuse(std::move(*held),
            fmt::format("the server cannot serve this client: {}", error_text(error)));
   }
 }
 
-void Server::State::serve_client(Connection connection, Client& client) noexcept {
+void Server::serve_client(Connection connection, Client& client) noexcept {
   const std::string peer = connection.peer;
-  ServerHost host{shared, peer};
+  ServerHost host{shared_, peer};
   bool admitted = false;
   try {
     Channel channel{std::move(connection), interrupt_all_};
-    const Greeting greeting = admit_client(channel, shared.token, client);
+    const Greeting greeting =
+        admit_client(channel, shared_.token,
+                     {.spoken = [&] { unproved_.spoken(client.unproved_place); },
+                      .enter = [&] { enter(client, channel); }});
     admitted = true;
-    options.serve(std::move(channel), greeting, host, interrupt_all_);
+    options_.serve(std::move(channel), greeting, host, interrupt_all_);
   } catch (const std::exception& error) {
-    if (admitted) --let_in;  // its session could not begin
+    if (admitted) --let_in_;  // its session could not begin
     host.log(fmt::format("dropped: {}", error_text(error)), event_of(error));
   }
 }
 
-void Server::State::enter(Client& client, const Channel& channel) {
+void Server::enter(Client& client, const Channel& channel) {
   unproved_.leave(client.unproved_place);
   {
     const std::lock_guard lock{mutex_};
-    wake.raise();  // there is room among the unproved
-    if (served_ < options.max_clients) {
+    wake_.raise();  // there is room among the unproved
+    if (served_ < options_.max_clients) {
       ++served_;
-      ++let_in;
+      ++let_in_;
       client.state = ClientState::served;
       return;
     }
@@ -171,7 +125,7 @@ void Server::State::enter(Client& client, const Channel& channel) {
           fmt::format("{} clients wait for a place here already: try again later", kMaxWaiting));
     waiting_.push_back(&client);
   }
-  shared.log({channel.peer(), "waits for a place"});
+  shared_.log({channel.peer(), "waits for a place"});
   const Waited waited = channel.wait_readable(Deadline::in(kPlaceTimeout), &client.place);
   const std::lock_guard lock{mutex_};
   if (client.state == ClientState::served) return;
@@ -181,30 +135,30 @@ void Server::State::enter(Client& client, const Channel& channel) {
   throw MeasurementError(
       fmt::format("the server is busy: {} served here already, and no slot became free within {} "
                   "s; try again later",
-                  options.max_clients == 1 ? "another client is"
-                                           : fmt::format("{} clients are", options.max_clients),
+                  options_.max_clients == 1 ? "another client is"
+                                            : fmt::format("{} clients are", options_.max_clients),
                   kPlaceTimeout.count()));
 }
 
-void Server::State::leave(Client& client) {
+void Server::leave(Client& client) {
   unproved_.leave(client.unproved_place);
   const std::lock_guard lock{mutex_};
   if (client.state == ClientState::served) {
     --served_;
-    if (options.one_client) stopping = true;
-    if (!waiting_.empty() && !stopping) {
+    if (options_.one_client) stopping_ = true;
+    if (!waiting_.empty() && !stopping_) {
       ++served_;
-      ++let_in;
+      ++let_in_;
       waiting_.front()->state = ClientState::served;
       waiting_.front()->place.raise();
       waiting_.pop_front();
     }
   }
   client.state = ClientState::ended;
-  wake.raise();  // the accepting thread joins this one
+  wake_.raise();  // the accepting thread joins this one
 }
 
-void Server::State::reap() {
+void Server::reap() {
   std::list<Client> ended;
   {
     const std::lock_guard lock{mutex_};
@@ -218,7 +172,7 @@ void Server::State::reap() {
 }
 
 /// Of one that has no thread yet. @param reason  one with the remedy
-void Server::State::refuse(Connection connection, const std::string& reason) noexcept {
+void Server::refuse(Connection connection, const std::string& reason) noexcept {
   try {
     // What is unread when a socket is closed resets the connection, and the client would hear that.
     std::array<char, 4096> hello;
@@ -229,14 +183,15 @@ void Server::State::refuse(Connection connection, const std::string& reason) noe
   }
 }
 
-void Server::State::serve(const std::function<void()>& at_connection) {
-  while (!stopping && !interrupt_.requested()) {
-    std::optional<Connection> connection = listener.accept(unproved_.hang_up(), interrupt_, &wake);
-    wake.clear();
+void Server::serve(const std::function<void()>& at_connection) {
+  while (!stopping_ && !interrupt_.requested()) {
+    std::optional<Connection> connection =
+        listener_.accept(unproved_.hang_up(), interrupt_, &wake_);
+    wake_.clear();
     reap();
     if (connection && connection->lack != 0) {
       const std::string lack = std::strerror(connection->lack);
-      shared.log({connection->peer, fmt::format("refused: {}", lack), ClientEvent::dropped});
+      shared_.log({connection->peer, fmt::format("refused: {}", lack), ClientEvent::dropped});
       refuse(std::move(*connection),
              fmt::format("the server cannot take another client: {}. Raise its limit on open files "
                          "(`ulimit -n`, LimitNOFILE= of a service), or try again later",
@@ -250,47 +205,24 @@ void Server::State::serve(const std::function<void()>& at_connection) {
   end_all();
 }
 
-std::uint32_t Server::State::clients() const {
+std::uint32_t Server::clients() const {
   const std::lock_guard lock{mutex_};
   return served_;
 }
 
-void Server::State::end_all() {
+void Server::end_all() {
   interrupt_all_.raise();
   for (Client& client : clients_) client.thread.join();  // no other thread adds or removes any
   clients_.clear();
 }
 
-Server::Server(ServerOptions options, const InterruptSource& interrupt)
-    : state_(std::make_unique<State>(std::move(options), interrupt)) {}
-
 Server::~Server() {
-  state_->end_all();
-}
-
-std::uint64_t Server::served() const {
-  return state_->let_in;
-}
-std::uint32_t Server::clients() const {
-  return state_->clients();
-}
-std::uint16_t Server::port() const {
-  return state_->listener.port();
-}
-const std::string& Server::token() const {
-  return state_->shared.token;
-}
-bool Server::loopback_only() const {
-  return state_->listener.loopback_only();
-}
-
-void Server::serve(const std::function<void()>& at_connection) {
-  state_->serve(at_connection);
+  end_all();
 }
 
 void Server::stop() noexcept {
-  state_->stopping = true;
-  state_->wake.raise();
+  stopping_ = true;
+  wake_.raise();
 }
 
 LoopbackServer::LoopbackServer(const ClockChoice& clock, const InterruptSource& interrupt)

@@ -2,9 +2,12 @@
 // The resident responder: accepts clients and has each served by a process or a thread of its own.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
+#include <deque>
 #include <functional>
-#include <memory>
+#include <list>
+#include <mutex>
 #include <string>
 #include <thread>
 
@@ -13,6 +16,7 @@
 #include "core/server/server_host.h"
 #include "core/wire/socket.h"
 #include "core/wire/wait.h"
+#include "core/wire/waiting_room.h"
 
 namespace rdmameter {
 
@@ -47,11 +51,11 @@ class Server {
   /// Ends serve() and every client's session.
   ~Server();
 
-  std::uint16_t port() const;
-  bool loopback_only() const;
-  const std::string& token() const;
-  std::uint64_t served() const;   ///< clients that were let in
-  std::uint32_t clients() const;  ///< clients that are being served
+  std::uint16_t port() const { return listener_.port(); }
+  bool loopback_only() const { return listener_.loopback_only(); }
+  const std::string& token() const { return shared_.token; }
+  std::uint64_t served() const { return let_in_; }  ///< clients that were let in
+  std::uint32_t clients() const;                    ///< clients that are being served
 
   /// Serves until stop() or an interrupt; returns when all clients' threads have ended.
   /// @param at_connection  called for each connection before anything is said on it, by one thread
@@ -59,8 +63,38 @@ class Server {
   void stop() noexcept;  ///< from any thread
 
  private:
-  class State;
-  std::unique_ptr<State> state_;
+  enum class ClientState : std::uint8_t { unproved, waiting, served, ended };
+
+  struct Client {
+    explicit Client(std::uint64_t unproved_place) : unproved_place(unproved_place) {}
+
+    const std::uint64_t unproved_place;  ///< in the waiting room
+    ClientState state = ClientState::unproved;
+    EventFd place;  ///< it has become `served`
+    std::thread thread;
+  };
+
+  void start(WaitingRoom::Guest guest);
+  void serve_client(Connection connection, Client& client) noexcept;
+  void enter(Client& client, const Channel& channel);
+  void leave(Client& client);
+  void refuse(Connection connection, const std::string& reason) noexcept;
+  void reap();
+  void end_all();
+
+  std::atomic<bool> stopping_{false};
+  std::atomic<std::uint64_t> let_in_{0};  ///< clients, ever, that had a session
+  EventFd wake_;                          ///< the accepting thread has something to look at
+  const ServerOptions options_;
+  Listener listener_;
+  ResponderShared shared_;
+  const InterruptSource& interrupt_;
+  WaitingRoom unproved_;           ///< those that stand outside the limit on clients
+  InterruptSource interrupt_all_;  ///< ends every session: the server stops, for whatever reason
+  mutable std::mutex mutex_;       ///< of what follows
+  std::list<Client> clients_;
+  std::uint32_t served_ = 0;
+  std::deque<Client*> waiting_;  ///< for a place, first come first served
 };
 
 /// A server in this process, on loopback alone, behind a token of its own, serving on a thread: the

@@ -12,47 +12,31 @@ double mib(std::uint64_t bytes) {
   return static_cast<double>(bytes) / (1 << 20);
 }
 
-void require_memory_alone(std::uint64_t bytes, std::uint64_t limit) {
-  if (bytes > limit)
+}  // namespace
+
+void Account::take(const CaseNeeds& needs) {
+  if (needs.memory_bytes > limits_.memory_bytes)
     throw Unsupported(
         fmt::format("buffers and queues of {:.1f} MiB, while the server gives its clients {:.1f} "
                     "MiB: use a smaller --size, --qps, --depth or --rx-depth, or raise `rdmameter "
                     "serve --max-memory` there",
-                    mib(bytes), mib(limit)));
-}
-
-void require_memory_beside(std::uint64_t bytes, std::uint64_t taken, std::uint64_t limit) {
-  if (bytes > limit - taken)
-    throw MeasurementError(fmt::format(
-        "buffers and queues of {:.1f} MiB beside the {:.1f} MiB of other clients, while the server "
-        "gives {:.1f} MiB in all: try again later, or raise `rdmameter serve --max-memory` there",
-        mib(bytes), mib(taken), mib(limit)));
-}
-
-void require_threads_alone(std::uint64_t threads, std::uint64_t limit) {
-  if (threads > limit)
+                    mib(needs.memory_bytes), mib(limits_.memory_bytes)));
+  if (needs.threads > limits_.threads)
     throw Unsupported(fmt::format(
         "{} threads, while the server gives its clients {}: use fewer --threads (--bidirectional "
         "takes twice as many), or raise `rdmameter serve --max-threads` there",
-        threads, limit));
-}
-
-void require_threads_beside(std::uint64_t threads, std::uint64_t taken, std::uint64_t limit) {
-  if (threads > limit - taken)
+        needs.threads, limits_.threads));
+  const std::lock_guard lock{mutex_};
+  if (needs.memory_bytes > limits_.memory_bytes - taken_.memory_bytes)
+    throw MeasurementError(fmt::format(
+        "buffers and queues of {:.1f} MiB beside the {:.1f} MiB of other clients, while the server "
+        "gives {:.1f} MiB in all: try again later, or raise `rdmameter serve --max-memory` there",
+        mib(needs.memory_bytes), mib(taken_.memory_bytes), mib(limits_.memory_bytes)));
+  if (needs.threads > limits_.threads - taken_.threads)
     throw MeasurementError(
         fmt::format("{} threads beside the {} of other clients, while the server gives {} in all: "
                     "try again later, or raise `rdmameter serve --max-threads` there",
-                    threads, taken, limit));
-}
-
-}  // namespace
-
-void Account::take(const CaseNeeds& needs) {
-  require_memory_alone(needs.memory_bytes, limits_.memory_bytes);
-  require_threads_alone(needs.threads, limits_.threads);
-  const std::lock_guard lock{mutex_};
-  require_memory_beside(needs.memory_bytes, taken_.memory_bytes, limits_.memory_bytes);
-  require_threads_beside(needs.threads, taken_.threads, limits_.threads);
+                    needs.threads, taken_.threads, limits_.threads));
   taken_.memory_bytes += needs.memory_bytes;
   taken_.threads += needs.threads;
 }

@@ -22,14 +22,8 @@ void list_fields(auto& fields, Is<Begin> auto& begin) {
   fields("threads", begin.needs.threads);
 }
 
-/// The message "shared".
-struct Shared {
-  bool value = false;  ///< see SessionHost::case_is_shared()
-};
-
-void list_fields(auto& fields, Is<Shared> auto& shared) {
-  fields("value", shared.value);
-}
+/// The message "shared": see SessionHost::case_is_shared().
+using Shared = OneField<"value", bool>;
 
 /// "log". A session tells of no end of its own process.
 struct LogLine {
@@ -43,13 +37,7 @@ void list_fields(auto& fields, Is<LogLine> auto& line) {
 }
 
 /// The message "connected".
-struct Connected {
-  ConnectedCase connected;
-};
-
-void list_fields(auto& fields, Is<Connected> auto& message) {
-  fields("connected", message.connected);
-}
+using Connected = OneField<"connected", ConnectedCase>;
 
 }  // namespace
 
@@ -62,9 +50,9 @@ void answer_session(Channel& pipe, SessionHost& host, Deadline deadline) {
   } else if (type == "end") {
     host.end_case();
   } else if (type == "row") {
-    host.show_row(read_message<RowMessage>(message).row);
+    host.show_row(read_message<RowMessage>(message).value);
   } else if (type == "connected") {
-    host.show_connected(read_message<Connected>(message).connected);
+    host.show_connected(read_message<Connected>(message).value);
   } else if (type == "is_shared") {
     pipe.send(make_message("shared", Shared{host.case_is_shared()}), deadline);
   } else if (type == "begin") {

@@ -11,14 +11,8 @@
 namespace rdmameter {
 namespace {
 
-/// The message "make".
-struct Make {
-  bool keep = false;  ///< the connection that there is
-};
-
-void list_fields(auto& fields, Is<Make> auto& make) {
-  fields("keep", make.keep);
-}
+/// The message "make": is the connection that there is to be kept?
+using Make = OneField<"keep", bool>;
 
 /// "join", "joined"
 struct Join {
@@ -31,13 +25,7 @@ void list_fields(auto& fields, Is<Join> auto& join) {
 }
 
 /// The message "done".
-struct Placed {
-  PlacementData placement;
-};
-
-void list_fields(auto& fields, Is<Placed> auto& message) {
-  fields("placement", message.placement);
-}
+using Placed = OneField<"placement", PlacementData>;
 
 /// One connection, or a step of it, as a call.
 class ConnectCall final : public ControlCall {
@@ -143,8 +131,7 @@ Outcome measure_connects(Channel& channel, OpenDevice& device, const DeviceCase&
     const OrderlyEnd orderly{interrupt, kOrderlyEnd, [] { return true; }};
     Outcome outcome = time_control(call, agreed, placement, clock, interrupt.word());
     messages.send(make_message("finish"));
-    outcome.extra["placement"]["responder"] =
-        placement_json(messages.expect<Placed>("done").placement);
+    outcome.extra["placement"]["responder"] = placement_json(messages.expect<Placed>("done").value);
     return outcome;
   });
 }
@@ -164,7 +151,7 @@ bool serve_connects(Channel& channel, OpenDevice& device, const DeviceCase& test
     const nlohmann::json message = channel.receive(Deadline::in(kSilence));
     const std::string type = type_of(message);
     if (type == "make") {
-      if (read_message<Make>(message).keep) end.keep();
+      if (read_message<Make>(message).value) end.keep();
       end.make();
       messages.send(make_message("made"));
     } else if (type == "join") {

@@ -19,7 +19,7 @@ const EndSettings kAnyPort{
 std::vector<PortFacts> ask_ports(Channel& channel, const EndSettings& wanted) {
   MessageExchange messages{channel};
   messages.send(make_message("list_ports", wanted_of(wanted)));
-  return messages.expect<Ports>("ports").ports;
+  return messages.expect<Ports>("ports").value;
 }
 
 /// The first device that an end names and no pair has; empty: there is none.

@@ -7,7 +7,6 @@
 #include <functional>
 
 #include "core/session/failure.h"
-#include "core/session/messages.h"
 #include "core/wire/auth.h"
 
 namespace rdmameter {
@@ -58,13 +57,9 @@ bool is_version(std::string_view text) {
   });
 }
 
-void check_version(const Hello& hello) {
+void check_protocol(const Channel& channel, const Hello& hello) {
   if (!is_version(hello.version))
     throw MeasurementError("`version` must be letters, digits and any of . + - _ ~");
-}
-
-void check_protocol(const Channel& channel, const Hello& hello) {
-  check_version(hello);
   if (hello.protocol != kProtocolVersion)
     throw MeasurementError(fmt::format(
         "{} runs rdmameter {} with protocol {}, this end runs rdmameter {} with protocol {}: "
@@ -113,7 +108,7 @@ nlohmann::ordered_json greet_responder(
         throw_unproved_refusal(channel, refusal, token);
       }));
   if (!token.empty()) {
-    if (!proof_holds(token, Role::responder, both, welcome.proof))
+    if (!proof_holds(token, Role::responder, both, welcome.value))
       throw TokenError(fmt::format(
           "{} does not know the token: it is not the server that printed it", channel.peer()));
     channel.seal(make_seal_keys(token, Role::initiator, both));
@@ -125,7 +120,7 @@ nlohmann::ordered_json greet_responder(
   channel.send(make_message("describe", wanted), rest);
   const auto described =
       read_message<EnvironmentMessage>(expect(channel, "environment", rest, throw_failure_message));
-  return printable_json(described.environment);
+  return printable_json(described.value);
 }
 
 Greeting greet_initiator(Channel& channel, const std::string& token, Deadline deadline) {
@@ -139,7 +134,7 @@ Greeting greet_initiator(Channel& channel, const std::string& token, Deadline de
   const auto message = read_message<Proof>(expect(channel, "proof", deadline));
   const Challenge both{kProtocolVersion, hello.nonce, mine.nonce};
   if (!token.empty()) {
-    if (!proof_holds(token, Role::initiator, both, message.proof))
+    if (!proof_holds(token, Role::initiator, both, message.value))
       throw TokenError(
           "the token is wrong: it must be that of this server (its RDMAMETER_TOKEN or "
           "--token-file, or what it printed when it started)");

@@ -231,7 +231,7 @@ nlohmann::ordered_json examine_peer(const SessionOptions& options,
   MessageExchange messages{channel};
   messages.send(make_message("examine"));
   const nlohmann::ordered_json examination =
-      checked_examination(messages.expect<ExaminationMessage>("examination").examination);
+      checked_examination(messages.expect<ExaminationMessage>("examination").value);
   channel.send_last(make_message("bye"), Deadline::in(kTick));
   return examination;
 }

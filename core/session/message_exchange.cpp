@@ -7,7 +7,6 @@
 
 #include "core/base/error.h"
 #include "core/session/failure.h"
-#include "core/session/protocol.h"
 
 namespace rdmameter {
 

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstdint>
-#include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -45,14 +44,8 @@ void list_fields(auto& fields, Is<ChallengeMessage> auto& challenge) {
   fields("token_required", challenge.token_required);
 }
 
-/// "proof", "welcome"
-struct Proof {
-  std::string proof;  ///< empty: without a token
-};
-
-void list_fields(auto& fields, Is<Proof> auto& message) {
-  fields("proof", message.proof, {.max_size = kProofChars});
-}
+/// "proof", "welcome"; empty: without a token
+using Proof = OneField<"proof", std::string, FieldRule{.max_size = kProofChars}>;
 
 namespace lists {
 
@@ -88,13 +81,7 @@ inline Wanted wanted_of(EndSettings end) {
 }
 
 /// The message "ports".
-struct Ports {
-  std::vector<PortFacts> ports;
-};
-
-void list_fields(auto& fields, Is<Ports> auto& message) {
-  fields("ports", message.ports, {.max_size = kMostPortsTold});
-}
+using Ports = OneField<"ports", std::vector<PortFacts>, FieldRule{.max_size = kMostPortsTold}>;
 
 struct GidsOfDevice {
   std::vector<Gid> gids;
@@ -143,50 +130,21 @@ void list_fields(auto& fields, Is<ConnectMessage> auto& connect) {
   fields("wait", connect.wait, {.max = static_cast<std::uint64_t>(Wait::event)});
 }
 
-/// The message "gate".
-struct WindowSyncMessage {
-  WindowBarrier::Step step{};  ///< which the sender has reached
-};
+/// The message "gate": the step that the sender has reached.
+using WindowSyncMessage =
+    OneField<"step", WindowBarrier::Step, FieldRule{.max = WindowBarrier::kSteps - 1}>;
 
-void list_fields(auto& fields, Is<WindowSyncMessage> auto& windows) {
-  fields("step", windows.step, {.max = WindowBarrier::kSteps - 1});
-}
+/// The message "environment": facts for people, whatever they are.
+using EnvironmentMessage = OneField<"environment", nlohmann::ordered_json>;
 
-/// The message "environment".
-struct EnvironmentMessage {
-  nlohmann::ordered_json environment;  ///< facts for people, whatever they are
-};
+/// The message "row": see read_row().
+using RowMessage = OneField<"row", nlohmann::ordered_json>;
 
-void list_fields(auto& fields, Is<EnvironmentMessage> auto& message) {
-  fields("environment", message.environment);
-}
+/// The message "examination": see checked_examination().
+using ExaminationMessage = OneField<"examination", nlohmann::ordered_json>;
 
-/// The message "row".
-struct RowMessage {
-  nlohmann::ordered_json row;  ///< see read_row()
-};
-
-void list_fields(auto& fields, Is<RowMessage> auto& message) {
-  fields("row", message.row);
-}
-
-/// The message "examination".
-struct ExaminationMessage {
-  nlohmann::ordered_json examination;  ///< see checked_examination()
-};
-
-void list_fields(auto& fields, Is<ExaminationMessage> auto& message) {
-  fields("examination", message.examination);
-}
-
-/// The message "finish".
-struct Finish {
-  Totals sent;
-};
-
-void list_fields(auto& fields, Is<Finish> auto& finish) {
-  fields("sent", finish.sent, {.max = kMaxMessages});
-}
+/// The message "finish": how many messages each thread has sent.
+using Finish = OneField<"sent", Totals, FieldRule{.max = kMaxMessages}>;
 
 /// The message "done".
 struct Done {

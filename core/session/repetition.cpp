@@ -6,7 +6,6 @@
 #include <random>
 
 #include "core/base/kernel_files.h"
-#include "core/engine/account/interval_thread.h"
 #include "core/engine/blame/judge.h"
 #include "core/session/bandwidth_result.h"
 #include "core/session/heartbeat.h"

@@ -5,7 +5,6 @@
 #include <atomic>
 #include <functional>
 #include <optional>
-#include <span>
 
 #include "core/engine/account/interval_thread.h"
 #include "core/engine/end.h"

@@ -14,7 +14,6 @@
 #include "core/engine/placement/placement.h"
 #include "core/session/connect_test.h"
 #include "core/session/failure.h"
-#include "core/session/handshake.h"
 #include "core/session/loop_thread.h"
 #include "core/session/messages.h"
 #include "core/session/socket_runner.h"
@@ -80,7 +79,6 @@ class ClientSession {
  private:
   void send(const nlohmann::json& message) { channel_.send(message, Deadline::in(kSetupTimeout)); }
   void welcome(const Greeting& greeting);
-  std::vector<OpenDevice*> described(const Wanted& wanted);
   void list_ports_for(const Wanted& wanted);
   bool serve_next();
   void serve_case(const nlohmann::json& message);
@@ -110,19 +108,14 @@ class ClientSession {
 void ClientSession::welcome(const Greeting& greeting) {
   const Wanted wanted = welcome_initiator(
       channel_, greeting, [this](const Wanted& question) { list_ports_for(question); });
-  const std::vector<OpenDevice*> devices = described(wanted);
+  std::vector<OpenDevice*> devices;
+  if (wanted.end) devices = devices_.find_each(with_own_end(*wanted.end, own_));
   nlohmann::ordered_json environment = environment_with(clock_, devices);
   if (own_ && !own_->memory.empty()) environment["memory"] = own_->memory;
   send_environment(channel_, environment);
   host_.log(fmt::format("connected, rdmameter {}, served by {}", greeting.initiator_version,
                         devices.empty() ? "no verbs device" : where_of(devices)),
             ClientEvent::connected);
-}
-
-/// The devices that a client wants to know of; empty: there are none.
-std::vector<OpenDevice*> ClientSession::described(const Wanted& wanted) {
-  if (!wanted.end) return {};
-  return devices_.find_each(with_own_end(*wanted.end, own_));
 }
 
 void ClientSession::list_ports_for(const Wanted& wanted) {
@@ -171,7 +164,7 @@ bool ClientSession::serve_next() {
     const nlohmann::ordered_json examination = examination_json(examine({}, try_devices()));
     send(make_message("examination", ExaminationMessage{examination}));
   } else if (type == "row") {
-    host_.show_row(read_message<RowMessage>(message).row);
+    host_.show_row(read_message<RowMessage>(message).value);
   } else if (!is_of_traffic(type)) {
     throw MeasurementError("an unknown message: is that an rdmameter of this release?");
   }
@@ -327,20 +320,20 @@ std::optional<Totals> ClientSession::await_finish(LoopThread& loop, LoopThread* 
     }
     if (type != "finish") throw MeasurementError("expected the message 'finish'");
     const auto finish = read_message<Finish>(message);
-    require_totals_of(finish.sent, end.forward.endpoints());
-    return finish.sent;
+    require_totals_of(finish.value, end.forward.endpoints());
+    return finish.value;
   }
 }
 
 }  // namespace
 
-Greeting admit_client(Channel& channel, const std::string& token, Admission& admission) {
+Greeting admit_client(Channel& channel, const std::string& token, const Admission& admission) {
   Greeting greeting;
   or_tell(channel, [&] {
     const Deadline deadline = Deadline::in(kProofTimeout);
     if (channel.wait_readable(deadline) == Waited::ready) admission.spoken();
     greeting = greet_initiator(channel, token, deadline);
-    admission.enter(channel);
+    admission.enter();
   });
   return greeting;
 }

@@ -19,22 +19,18 @@
 namespace rdmameter {
 
 /// How the server lets a client in; admit_client() calls these once each, in this order.
-class Admission {
- public:
+struct Admission {
   /// The peer has sent something: it is not one of those that connect and say nothing.
-  virtual void spoken() noexcept = 0;
+  std::function<void()> spoken;
   /// The peer has proved its token. Waits for a place among the clients.
   /// @throws MeasurementError  there is none
   /// @throws Interrupted       the server ends
-  virtual void enter(const Channel& channel) = 0;
-
- protected:
-  ~Admission() = default;
+  std::function<void()> enter;
 };
 
 /// Takes a client's greeting and proof, and waits for its place.
 /// @throws MeasurementError, Interrupted  it is not let in, which it has been told
-Greeting admit_client(Channel& channel, const std::string& token, Admission& admission);
+Greeting admit_client(Channel& channel, const std::string& token, const Admission& admission);
 
 /// The kind of event in a log line about a client, for a log that leaves out some kinds.
 enum class ClientEvent : std::uint8_t {

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <span>
-#include <vector>
 
 #include "core/engine/end.h"
 #include "core/engine/loop/socket_state.h"

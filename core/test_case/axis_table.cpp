@@ -12,24 +12,32 @@ namespace {
 
 constexpr std::uint64_t kSecond_ns = 1'000'000'000;
 
+/// The words of an enum or a switch, by their order. @tparam kLast  its last value
+template <auto kLast, class... Text>
+constexpr auto words(Text... texts) {
+  static_assert(sizeof...(texts) == static_cast<std::size_t>(kLast) + 1);
+  std::uint64_t value = 0;
+  return std::array{Word{texts, value++}...};
+}
+
 constexpr std::span<const Word> kNone;
-constexpr std::array kTransports{Word{"rc", 0}, Word{"uc", 1}, Word{"ud", 2}};
-constexpr std::array kWaits{Word{"auto", 0}, Word{"spin", 1}, Word{"yield", 2}, Word{"event", 3}};
-constexpr std::array kInterfaces{Word{"classic", 0}, Word{"extended", 1}};
-constexpr std::array kRecvQueues{Word{"rq", 0}, Word{"srq", 1}};
-constexpr std::array kConnects{Word{"tcp", 0}, Word{"cm", 1}};
-constexpr std::array kSplits{Word{"even", 0}, Word{"uneven", 1}, Word{"page", 2}};
+constexpr auto kTransports = words<Transport::ud>("rc", "uc", "ud");
+constexpr auto kWaits = words<Wait::event>("auto", "spin", "yield", "event");
+constexpr auto kInterfaces = words<Interface::extended>("classic", "extended");
+constexpr auto kRecvQueues = words<RecvQueue::srq>("rq", "srq");
+constexpr auto kConnects = words<Connect::cm>("tcp", "cm");
+constexpr auto kSplits = words<Split::page>("even", "uneven", "page");
 constexpr std::array kPayloads{Word{"random", 0}, Word{kZeroPayload, 0}};
 constexpr std::array kFlowLabels{Word{kSpreadLabels, 0}};
-constexpr std::array kCqSharings{Word{"shared", 0}, Word{"per-qp", 1}};
-constexpr std::array kArrivals{Word{"fixed", 0}, Word{"poisson", 1}};
+constexpr auto kCqSharings = words<CqSharing::per_qp>("shared", "per-qp");
+constexpr auto kArrivals = words<ArrivalPattern::poisson>("fixed", "poisson");
 constexpr std::array kDurations{Word{"off", 0}, Word{"0", kUntilInterrupted}};
 constexpr std::array kMaxWord{Word{"max", kDeviceMax}};
 constexpr std::array kMemories{Word{"host", 0}, Word{kHugePages, 0}, Word{kHugePages1G, 0},
                                Word{kDeviceMemory, 0}};
-constexpr std::array kOffOn{Word{"off", 0}, Word{"on", 1}};
-constexpr std::array kGpuRegistrations{Word{"auto", 0}, Word{"dmabuf", 1}, Word{"pointer", 2},
-                                       Word{"data-direct", 3}, Word{"pointer-first", 4}};
+constexpr auto kOffOn = words<true>("off", "on");
+constexpr auto kGpuRegistrations = words<GpuRegistration::pointer_first>(
+    "auto", "dmabuf", "pointer", "data-direct", "pointer-first");
 constexpr std::array kOrderings{Word{"off", 0}, Word{"on", 1}, Word{"auto", kAuto}};
 constexpr std::array kThreadDomains{Word{"auto", kAuto}, Word{"off", 0}, Word{"on", 1}};
 constexpr std::array kInline{Word{"auto", kAuto}, Word{"off", 0}, Word{"max", kDeviceMax}};
@@ -41,16 +49,6 @@ constexpr std::array kTimes{Word{"2x", kTimesUnloaded | 2}, Word{"3x", kTimesUnl
                             Word{"20x", kTimesUnloaded | 20}};
 constexpr std::array kMtus{Word{"auto", kAuto}, Word{"256", 256},   Word{"512", 512},
                            Word{"1024", 1024},  Word{"2048", 2048}, Word{"4096", 4096}};
-static_assert(kTransports[2].value == static_cast<std::uint64_t>(Transport::ud));
-static_assert(kWaits[3].value == static_cast<std::uint64_t>(Wait::event));
-static_assert(kInterfaces[1].value == static_cast<std::uint64_t>(Interface::extended));
-static_assert(kArrivals[1].value == static_cast<std::uint64_t>(ArrivalPattern::poisson));
-static_assert(kRecvQueues[1].value == static_cast<std::uint64_t>(RecvQueue::srq));
-static_assert(kConnects[1].value == static_cast<std::uint64_t>(Connect::cm));
-static_assert(kGpuRegistrations[4].value ==
-              static_cast<std::uint64_t>(GpuRegistration::pointer_first));
-static_assert(kSplits[2].value == static_cast<std::uint64_t>(Split::page));
-static_assert(kCqSharings[1].value == static_cast<std::uint64_t>(CqSharing::per_qp));
 
 constexpr auto always = [](const TestCase&) { return true; };
 /// Between two ends.
@@ -83,7 +81,8 @@ constexpr auto sends_datagrams = [](const TestCase& c) {
   return on_verbs(c) && c.transport == Transport::ud && !c.one_sided();
 };
 constexpr auto has_transport = [](const TestCase& c) {
-  return unicast(c) || calls_for_qps(c) || connects_qps(c) || c.connects_ranks();
+  return (on_verbs(c) && !c.ud_alone()) || calls_for_qps(c) || connects_qps(c) ||
+         c.connects_ranks();
 };
 constexpr auto has_peer_device = [](const TestCase& c) { return on_verbs(c) || connects_qps(c); };
 /// The others of rdma_cm's steps are by it.
@@ -187,237 +186,222 @@ using Path = PathSettings;
 // bits wide in ibv_ah_attr; signal_every is bounded by what a chain of prebuilt WRs
 // may hold (why_impossible).
 const std::array kAxes{
-    Axis{"transport", "transport", number_field<&TestCase::transport>, choice, 0, 2, kTransports,
-         "rc", "rc", "QP type: reliable or unreliable connection, unreliable datagram",
-         has_transport},
-    Axis{"size", "size_bytes", number_field<&TestCase::size_bytes>, bytes, 1, 1ULL << 31, kNone,
-         "64", "64K", "payload of one message [bytes]; an atomic's is 8", has_size},
+    Axis{"transport", "transport", number_field<&TestCase::transport>, choice, kTransports, "rc",
+         "QP type: reliable or unreliable connection, unreliable datagram", has_transport},
+    Axis{"size", "size_bytes", number_field<&TestCase::size_bytes>, bytes, kNone, "64",
+         "payload of one message [bytes]; an atomic's is 8", has_size, 1, 1ULL << 31, "64K"},
     Axis{
-        "qps", "qps", number_field<&TestCase::qps>, count, 1, 65536, kNone, "1", "1",
+        "qps", "qps", number_field<&TestCase::qps>, count, kNone, "1",
         "queue pairs of a thread that share its traffic; a latency's messages go over them in turn",
-        unicast},
-    Axis{"threads", "threads", number_field<&TestCase::threads>, count, 1, 256, kNone, "1", "1",
+        unicast, 1, 65536},
+    Axis{"threads", "threads", number_field<&TestCase::threads>, count, kNone, "1",
          "threads of each end, each with its own --qps QPs, CQs and memory, on the CPUs from "
          "--core on",
-         unicast},
-    Axis{"sharers", "sharers", number_field<&TestCase::sharers>, count, 1, 256, kNone, "1", "1",
+         unicast, 1, 256},
+    Axis{"sharers", "sharers", number_field<&TestCase::sharers>, count, kNone, "1",
          "threads of the initiator that post to the same QPs and poll the same CQ, each with its "
          "part of --depth",
-         may_share_qps},
-    Axis{"bidirectional", "bidirectional", number_field<&TestCase::bidirectional>, choice, 0, 1,
-         kOffOn, "off", "off",
-         "let the responder send, too, at the same time, with its own threads and QPs",
+         may_share_qps, 1, 256},
+    Axis{"bidirectional", "bidirectional", number_field<&TestCase::bidirectional>, choice, kOffOn,
+         "off", "let the responder send, too, at the same time, with its own threads and QPs",
          unicast_bandwidth},
-    Axis{"peers", "peers", number_field<&TestCase::peers>, count, 1, 4096, kNone, "1", "1",
+    Axis{"peers", "peers", number_field<&TestCase::peers>, count, kNone, "1",
          "UD: QPs of the responder that each QP of the initiator sends to, in turn; multicast: "
          "receivers in the group",
-         sends_datagrams},
-    Axis{"group", "group", text_field<&TestCase::group>, group, 0, 0, kNone, "auto", "auto",
+         sends_datagrams, 1, 4096},
+    Axis{"group", "group", text_field<&TestCase::group>, group, kNone, "auto",
          "address of the multicast group; auto: one that is not in use", multicast},
-    Axis{"rate", "rate", number_field<&TestCase::rate>, rate, 1, kBitRate | 10'000'000'000'000,
-         kRates, "10k", "10k",
+    Axis{"rate", "rate", number_field<&TestCase::rate>, rate, kRates, "10k",
          "requests that fall due, whatever becomes of those before them: messages per second (k, "
          "M), or bits per second of payload (Gb/s); sweep: find saturation, and the highest rate "
          "whose p99 response is within --slo",
-         open_loop},
-    Axis{"slo", "slo_ns", number_field<&TestCase::slo>, seconds, 1, 10 * kSecond_ns, kTimes, "5x",
-         "5x",
+         open_loop, 1, kBitRate | 10'000'000'000'000},
+    Axis{"slo", "slo_ns", number_field<&TestCase::slo>, seconds, kTimes, "5x",
          "of --rate sweep: the p99 response that is allowed, or how many times the one without "
          "load it may be",
-         sweeps},
-    Axis{"arrivals", "arrivals", number_field<&TestCase::arrivals>, arrivals, 2, 65536, kArrivals,
-         "poisson", "poisson",
+         sweeps, 1, 10 * kSecond_ns},
+    Axis{"arrivals", "arrivals", number_field<&TestCase::arrivals>, arrivals, kArrivals, "poisson",
          "when they fall due: at fixed gaps, at random as if of many clients (poisson), or N at a "
          "time at fixed gaps (burst:N)",
-         open_loop},
-    Axis{"mix", "mix", text_field<&TestCase::mix>, AxisKind::mix, 0, 0, kNone, "read:70+write:30",
-         "read:70+write:30",
+         open_loop, 2, 65536},
+    Axis{"mix", "mix", text_field<&TestCase::mix>, AxisKind::mix, kNone, "read:70+write:30",
          "of mix_load: which requests, each with its weight (read:70,write:30), or with its size "
          "as well (read:4K:50,write:8:30): read, write, send, fetch_add, cmp_swap",
          mixed},
-    Axis{"depth", "depth", queues<&Queues::depth>, count, 1, 1ULL << 20, kNone, "1", "128",
+    Axis{"depth", "depth", queues<&Queues::depth>, count, kNone, "1",
          "send queue depth: requests in flight per QP [WRs]; if not given, it grows as "
          "--signal-every and --post-list need; CQEs of create_cq",
-         has_depth},
-    Axis{"rx-depth", "rx_depth", queues<&Queues::rx_depth>, count, 1, 1ULL << 20, kNone, "512",
-         "512", "receive queue depth per QP [WRs]", has_rx_depth},
-    Axis{"recv-post-list", "recv_post_list", queues<&Queues::recv_post_list>, count, 1, 65536,
-         kFound, "auto", "auto",
+         has_depth, 1, 1ULL << 20, "128"},
+    Axis{"rx-depth", "rx_depth", queues<&Queues::rx_depth>, count, kNone, "512",
+         "receive queue depth per QP [WRs]", has_rx_depth, 1, 1ULL << 20},
+    Axis{"recv-post-list", "recv_post_list", queues<&Queues::recv_post_list>, count, kFound, "auto",
          "receives that are posted together; --rx-depth must be a multiple of it; auto: at most 16",
-         receives},
-    Axis{"post-list", "post_list", queues<&Queues::post_list>, count, 1, 65536, kNone, "1", "1",
-         "WRs linked into one post, so per doorbell", bandwidth},
-    Axis{"signal-every", "signal_every", queues<&Queues::signal_every>, count, 1, 65536, kNone, "1",
-         "32",
+         receives, 1, 65536},
+    Axis{"post-list", "post_list", queues<&Queues::post_list>, count, kNone, "1",
+         "WRs linked into one post, so per doorbell", bandwidth, 1, 65536},
+    Axis{"signal-every", "signal_every", queues<&Queues::signal_every>, count, kNone, "1",
          "ask for a completion of every n-th WR; if not given, less when --depth is too small",
-         may_leave_unsignaled},
-    Axis{"inline", "inline_bytes", queues<&Queues::inline_bytes>, bytes, 1, 65536, kInline, "auto",
-         "off",
+         may_leave_unsignaled, 1, 65536, "32"},
+    Axis{"inline", "inline_bytes", queues<&Queues::inline_bytes>, bytes, kInline, "auto",
          "copy payloads up to this into the WQE [bytes]; auto: each message of a latency, of up to "
          "220 bytes, where the device takes it",
-         sends_data},
-    Axis{"sge", "sge", queues<&Queues::sge>, count, 1, 65535, kMaxWord, "1", "1",
+         sends_data, 1, 65536, "off"},
+    Axis{"sge", "sge", queues<&Queues::sge>, count, kMaxWord, "1",
          "SGEs of a request: a message is gathered from them, a read's data is scattered to them",
-         has_sges},
-    Axis{"recv-sge", "recv_sge", queues<&Queues::recv_sge>, count, 1, 65535, kMaxWord, "1", "1",
-         "SGEs of a receive: what arrives is scattered to them", receives_data},
-    Axis{"sge-layout", "sge_layout", queues<&Queues::split>, choice, 0, 2, kSplits, "even", "even",
+         has_sges, 1, 65535},
+    Axis{"recv-sge", "recv_sge", queues<&Queues::recv_sge>, count, kMaxWord, "1",
+         "SGEs of a receive: what arrives is scattered to them", receives_data, 1, 65535},
+    Axis{"sge-layout", "sge_layout", queues<&Queues::split>, choice, kSplits, "even",
          "pieces of a message: even, uneven (1:2:3...), or each across a page boundary", is_split},
-    Axis{"outstanding-reads", "outstanding_reads", queues<&Queues::outstanding_reads>, count, 1,
-         255, kFound, "auto", "auto",
-         "reads and atomics under way per QP; auto: the most that both ends can", counts_as_read},
-    Axis{"api", "api", queues<&Queues::api>, choice, 0, 1, kInterfaces, "classic", "classic",
+    Axis{"outstanding-reads", "outstanding_reads", queues<&Queues::outstanding_reads>, count,
+         kFound, "auto", "reads and atomics under way per QP; auto: the most that both ends can",
+         counts_as_read, 1, 255},
+    Axis{"api", "api", queues<&Queues::api>, choice, kInterfaces, "classic",
          "post by ibv_post_send (classic) or ibv_wr_* (extended)", on_verbs},
-    Axis{"cq", "cq", queues<&Queues::cq>, choice, 0, 1, kInterfaces, "classic", "classic",
+    Axis{"cq", "cq", queues<&Queues::cq>, choice, kInterfaces, "classic",
          "poll by ibv_poll_cq (classic) or ibv_start_poll (extended)", on_verbs},
-    Axis{"cq-sharing", "cq_sharing", queues<&Queues::cq_sharing>, choice, 0, 1, kCqSharings,
-         "shared", "shared",
+    Axis{"cq-sharing", "cq_sharing", queues<&Queues::cq_sharing>, choice, kCqSharings, "shared",
          "all QPs share their CQs (one for sends and one for receives; a rank has one for both), "
          "or each QP has its own, polled in turn",
          has_several_qps},
-    Axis{"cq-depth", "cq_depth", queues<&Queues::cq_depth>, count, 1, 1ULL << 24, kFound, "auto",
-         "auto", "entries of each CQ; auto: as many completions as can be outstanding", on_verbs},
-    Axis{"timestamps", "timestamps", queues<&Queues::timestamps>, choice, 0, 1, kOffOn, "off",
-         "off", "split a latency into post, wire and poll, by the device's completion timestamps",
+    Axis{"cq-depth", "cq_depth", queues<&Queues::cq_depth>, count, kFound, "auto",
+         "entries of each CQ; auto: as many completions as can be outstanding", on_verbs, 1,
+         1ULL << 24},
+    Axis{"timestamps", "timestamps", queues<&Queues::timestamps>, choice, kOffOn, "off",
+         "split a latency into post, wire and poll, by the device's completion timestamps",
          has_breakdown},
-    Axis{"thread-domain", "thread_domain", queues<&Queues::thread_domain>, choice, 0, 1,
-         kThreadDomains, "auto", "auto",
+    Axis{"thread-domain", "thread_domain", queues<&Queues::thread_domain>, choice, kThreadDomains,
+         "auto",
          "a thread domain for each measuring thread, and CQs for one thread, so that the provider "
          "can leave out locks; auto: where the device has that",
          has_queues},
-    Axis{"recv", "recv", queues<&Queues::recv>, choice, 0, 1, kRecvQueues, "rq", "rq",
+    Axis{"recv", "recv", queues<&Queues::recv>, choice, kRecvQueues, "rq",
          "a receive queue per QP (rq), or one that all share (srq)", has_receive_queues},
-    Axis{"connect", "connect", number_field<&TestCase::connect>, choice, 0, 1, kConnects, "tcp",
-         "tcp",
+    Axis{"connect", "connect", number_field<&TestCase::connect>, choice, kConnects, "tcp",
          "connect the QPs by addresses exchanged over the session (tcp), or by rdma_cm (cm); an "
          "iWARP "
          "device takes cm alone, and has it by default",
          has_connect},
-    Axis{"mtu", "mtu_bytes", path<&Path::mtu_bytes>, choice, 256, 4096, kMtus, "auto", "auto",
+    Axis{"mtu", "mtu_bytes", path<&Path::mtu_bytes>, choice, kMtus, "auto",
          "path MTU [bytes]; auto: the smaller active MTU of the two ports", has_mtu},
-    Axis{"iterations", "iterations", number_field<&TestCase::iterations>, count, 1, 1ULL << 40,
-         kNone, "10000", "10000", "measured operations", always},
-    Axis{"duration", "duration_ns", number_field<&TestCase::duration_ns>, seconds, 1'000'000,
-         30 * 86400 * kSecond_ns, kDurations, "off", "off",
-         "measure for this long instead of counting iterations; 0: until interrupted [s]",
-         not_topology},
-    Axis{"warmup", "warmup", number_field<&TestCase::warmup>, count, 0, 1ULL << 32, kNone, "100",
-         "256", "operations before the measured ones", always},
-    Axis{"objects", "objects", number_field<&TestCase::objects>, count, 0, 4096, kNone, "0", "0",
-         "objects of the same kind that exist before and during the calls", control},
-    Axis{"wait", "wait", number_field<&TestCase::wait>, choice, 0, 3, kWaits, "auto", "auto",
+    Axis{"iterations", "iterations", number_field<&TestCase::iterations>, count, kNone, "10000",
+         "measured operations", always, 1, 1ULL << 40},
+    Axis{"duration", "duration_ns", number_field<&TestCase::duration_ns>, seconds, kDurations,
+         "off", "measure for this long instead of counting iterations; 0: until interrupted [s]",
+         not_topology, 1'000'000, 30 * 86400 * kSecond_ns},
+    Axis{"warmup", "warmup", number_field<&TestCase::warmup>, count, kNone, "100",
+         "operations before the measured ones", always, 0, 1ULL << 32, "256"},
+    Axis{"objects", "objects", number_field<&TestCase::objects>, count, kNone, "0",
+         "objects of the same kind that exist before and during the calls", control, 0, 4096},
+    Axis{"wait", "wait", number_field<&TestCase::wait>, choice, kWaits, "auto",
          "between empty polls; event: sleep until the CQ's next completion (TCP: the socket's next "
          "data); auto: yield where both "
          "ends share one core, else spin",
          sends_messages},
-    Axis{"comp-vector", "comp_vector", queues<&Queues::comp_vector>, count, 0, 65535, kNone, "0",
-         "0", "completion vector of the CQs: the interrupt that raises their events", sleeps},
-    Axis{"verify", "verify", number_field<&TestCase::verify>, choice, 0, 1, kOffOn, "off", "off",
+    Axis{"comp-vector", "comp_vector", queues<&Queues::comp_vector>, count, kNone, "0",
+         "completion vector of the CQs: the interrupt that raises their events", sleeps, 0, 65535},
+    Axis{"verify", "verify", number_field<&TestCase::verify>, choice, kOffOn, "off",
          "check every byte at the receiver, after the run (topo: sends as they arrive)",
          sends_messages},
     Axis{"loss-timeout", "loss_timeout_ns", number_field<&TestCase::loss_timeout_ns>, seconds,
-         1'000, 3600 * kSecond_ns, kNone, "100ms", "100ms",
-         "a UC or UD pong (among ranks: any message) later than this is lost [s]", may_lose_a_pong},
-    Axis{"payload", "payload", text_field<&TestCase::payload>, source, 0, 0, kPayloads, "random",
-         "random",
+         kNone, "100ms", "a UC or UD pong (among ranks: any message) later than this is lost [s]",
+         may_lose_a_pong, 1'000, 3600 * kSecond_ns},
+    Axis{"payload", "payload", text_field<&TestCase::payload>, source, kPayloads, "random",
          "content of messages; a file of the initiator's machine is repeated as often as it fits",
          has_payload},
-    Axis{"interval", "interval_ns", number_field<&TestCase::interval_ns>, seconds, 10'000'000,
-         3600 * kSecond_ns, kFound, "auto", "1s",
+    Axis{"interval", "interval_ns", number_field<&TestCase::interval_ns>, seconds, kFound, "auto",
          "keep a series over time in intervals of this length: messages of a bandwidth, latencies "
          "(auto: none), backlog (auto: 1s); with --duration 0, and of a long case at a terminal, "
          "also print a line at each [s]",
-         has_intervals},
+         has_intervals, 10'000'000, 3600 * kSecond_ns, "1s"},
     Axis{
-        "peak", "peak", number_field<&TestCase::peak>, choice, 0, 1, kOffOn, "off", "off",
+        "peak", "peak", number_field<&TestCase::peak>, choice, kOffOn, "off",
         "also find the best rate of any stretch from a post to a completion, as perftest's BW peak",
         bandwidth},
-    Axis{"blame", "blame", number_field<&TestCase::blame>, choice, 0, 1, kOffOn, "off", "off",
+    Axis{"blame", "blame", number_field<&TestCase::blame>, choice, kOffOn, "off",
          "attribute each late sample to the local poll loop, the remote poll loop, or the path",
          can_blame},
-    Axis{"late", "late_ns", number_field<&TestCase::late_ns>, seconds, 100, 3600 * kSecond_ns,
-         kFound, "auto", "auto",
-         "of --blame: samples of this length or more are late; auto: those beyond p99 [s]", blames},
+    Axis{"late", "late_ns", number_field<&TestCase::late_ns>, seconds, kFound, "auto",
+         "of --blame: samples of this length or more are late; auto: those beyond p99 [s]", blames,
+         100, 3600 * kSecond_ns},
 
-    Axis{"sl", "service_level", path<&Path::service_level>, count, 0, 15, kNone, "0", "0",
-         "service level (on RoCE: the VLAN priority)", has_path},
+    Axis{"sl", "service_level", path<&Path::service_level>, count, kNone, "0",
+         "service level (on RoCE: the VLAN priority)", has_path, 0, 15},
     Axis{
-        "tclass", "traffic_class", path<&Path::traffic_class>, count, 0, 255, kNone, "0", "0",
+        "tclass", "traffic_class", path<&Path::traffic_class>, count, kNone, "0",
         "traffic class of the GRH (on RoCE v2 and iWARP: the IP header's TOS, so 4 times the DSCP)",
-        has_path},
-    Axis{"flow-label", "flow_label", text_field<&TestCase::path, &Path::flow_label>, labels, 0,
-         kMaxFlowLabel, kFlowLabels, "0", "0",
+        has_path, 0, 255},
+    Axis{"flow-label", "flow_label", text_field<&TestCase::path, &Path::flow_label>, labels,
+         kFlowLabels, "0",
          "flow label of the GRH; spread, or a list: each QP its own, on RoCE v2 also its own UDP "
          "source port",
-         has_path},
-    Axis{"pkey", "pkey", path<&Path::pkey>, hex, 1, 0xffff, kFound, "auto", "auto",
+         has_path, 0, kMaxFlowLabel},
+    Axis{"pkey", "pkey", path<&Path::pkey>, hex, kFound, "auto",
          "partition key of both ends, by its value; auto: the initiator's at --pkey-index",
-         has_path},
-    Axis{"pkey-index", "pkey_index", path<&Path::pkey_index>, count, 0, 65535, kNone, "0", "0",
-         "entry of the initiator's partition table (of each rank's) whose key is used", has_path},
-    Axis{"qp-timeout", "qp_timeout", path<&Path::qp_timeout>, count, 0, 31, kNone, "14", "14",
+         has_path, 1, 0xffff},
+    Axis{"pkey-index", "pkey_index", path<&Path::pkey_index>, count, kNone, "0",
+         "entry of the initiator's partition table (of each rank's) whose key is used", has_path, 0,
+         65535},
+    Axis{"qp-timeout", "qp_timeout", path<&Path::qp_timeout>, count, kNone, "14",
          "wait for an acknowledgement: 4.096 us times 2 to the power of this; 0: for ever",
-         reliable},
-    Axis{"retry-count", "retry_count", path<&Path::retry_count>, count, 0, 7, kNone, "7", "7",
-         "retries of a request that is not acknowledged", reliable},
-    Axis{"rnr-retry", "rnr_retry", path<&Path::rnr_retry>, count, 0, 7, kNone, "7", "7",
-         "retries of a request that found no receive; 7: without end", can_be_not_ready},
-    Axis{"min-rnr-timer", "min_rnr_timer", path<&Path::min_rnr_timer>, count, 0, 31, kNone, "12",
-         "12",
+         reliable, 0, 31},
+    Axis{"retry-count", "retry_count", path<&Path::retry_count>, count, kNone, "7",
+         "retries of a request that is not acknowledged", reliable, 0, 7},
+    Axis{"rnr-retry", "rnr_retry", path<&Path::rnr_retry>, count, kNone, "7",
+         "retries of a request that found no receive; 7: without end", can_be_not_ready, 0, 7},
+    Axis{"min-rnr-timer", "min_rnr_timer", path<&Path::min_rnr_timer>, count, kNone, "12",
          "wait that a receiver without receives asks for, as a code of IBTA's table; 12: 0.64 ms, "
          "1: 0.01 ms, 31: 491 ms, 0: 655 ms",
-         can_be_not_ready},
+         can_be_not_ready, 0, 31},
 
-    Axis{"memory", "memory", text_field<&TestCase::initiator, &EndSettings::memory>, memory, 0, 0,
-         kMemories, "host", "host",
+    Axis{"memory", "memory", text_field<&TestCase::initiator, &EndSettings::memory>, memory,
+         kMemories, "host",
          "where the initiator's messages lie: ordinary pages, huge pages of 2 MiB or 1 GiB, the "
          "device's own memory, a mapped device or file, a dma-buf, a GPU's (cuda:N, rocm:N)",
          has_memory},
     Axis{"peer-memory", "peer_memory", text_field<&TestCase::responder, &EndSettings::memory>,
-         memory, 0, 0, kMemories, "host", "host", "where the responder's messages lie", on_verbs},
+         memory, kMemories, "host", "where the responder's messages lie", on_verbs},
     Axis{"gpu-registration", "gpu_registration", registration<&RegistrationSettings::gpu>, choice,
-         0, 4, kGpuRegistrations, "auto", "auto",
+         kGpuRegistrations, "auto",
          "how a GPU's memory is registered: as a dma-buf, by its address (pointer), through mlx5's "
          "data-direct engine; auto: dmabuf, else pointer; pointer-first: pointer, else dmabuf",
          has_gpu},
-    Axis{"mr-per-qp", "mr_per_qp", registration<&RegistrationSettings::mr_per_qp>, choice, 0, 1,
-         kOffOn, "off", "off", "a separate memory region for each QP", on_verbs},
+    Axis{"mr-per-qp", "mr_per_qp", registration<&RegistrationSettings::mr_per_qp>, choice, kOffOn,
+         "off", "a separate memory region for each QP", on_verbs},
     Axis{
         "relaxed-ordering", "relaxed_ordering",
-        registration<&RegistrationSettings::relaxed_ordering>, choice, 0, 1, kOrderings, "auto",
-        "auto",
+        registration<&RegistrationSettings::relaxed_ordering>, choice, kOrderings, "auto",
         "let PCIe writes into the memory overtake each other; auto: on, but not for write_lat, nor "
         "among ranks",
         has_memory},
-    Axis{"odp", "odp", registration<&RegistrationSettings::odp>, choice, 0, 1, kOffOn, "off", "off",
+    Axis{"odp", "odp", registration<&RegistrationSettings::odp>, choice, kOffOn, "off",
          "register memory for on-demand paging instead of pinning it", has_memory},
 
-    Axis{"device", "device", text_field<&TestCase::initiator, &EndSettings::device>, name, 0, 0,
-         kNone, "auto", "auto",
+    Axis{"device", "device", text_field<&TestCase::initiator, &EndSettings::device>, name, kNone,
+         "auto",
          "verbs device; auto: the first with an active port; several of one case: A+B, or all that "
          "reach the peer",
          has_device},
     Axis{"port-num", "port_num", number_field<&TestCase::initiator, &EndSettings::port_num>, count,
-         1, 255, kFound, "auto", "auto", "port of the device; auto: the first active one",
-         has_device},
+         kFound, "auto", "port of the device; auto: the first active one", has_device, 1, 255},
     Axis{"gid-index", "gid_index", number_field<&TestCase::initiator, &EndSettings::gid_index>,
-         count, 0, 255, kFound, "auto", "auto",
-         "GID table entry; auto: of the peer's type and subnet, RoCE v2 first", has_device},
-    Axis{"core", "core", text_field<&TestCase::initiator, &EndSettings::core>, cpus, 0, 8191,
-         kPlacements, "auto", "auto",
+         count, kFound, "auto",
+         "GID table entry; auto: of the peer's type and subnet, RoCE v2 first", has_device, 0, 255},
+    Axis{"core", "core", text_field<&TestCase::initiator, &EndSettings::core>, cpus, kPlacements,
+         "auto",
          "CPUs to pin the measuring threads to: N and those after it; a list (0-3+8); free ones of "
          "the device's NUMA node (numa); auto: numa where that is possible; off: not pinned",
-         not_topology},
+         not_topology, 0, 8191},
     Axis{"peer-device", "peer_device", text_field<&TestCase::responder, &EndSettings::device>, name,
-         0, 0, kNone, "auto", "auto", "the responder's --device", has_peer_device},
+         kNone, "auto", "the responder's --device", has_peer_device},
     Axis{"peer-port-num", "peer_port_num",
-         number_field<&TestCase::responder, &EndSettings::port_num>, count, 1, 255, kFound, "auto",
-         "auto", "the responder's --port-num", has_peer_device},
+         number_field<&TestCase::responder, &EndSettings::port_num>, count, kFound, "auto",
+         "the responder's --port-num", has_peer_device, 1, 255},
     Axis{"peer-gid-index", "peer_gid_index",
-         number_field<&TestCase::responder, &EndSettings::gid_index>, count, 0, 255, kFound, "auto",
-         "auto", "the responder's --gid-index", has_peer_device},
-    Axis{"peer-core", "peer_core", text_field<&TestCase::responder, &EndSettings::core>, cpus, 0,
-         8191, kPlacements, "auto", "auto", "the responder's --core", traffic},
+         number_field<&TestCase::responder, &EndSettings::gid_index>, count, kFound, "auto",
+         "the responder's --gid-index", has_peer_device, 0, 255},
+    Axis{"peer-core", "peer_core", text_field<&TestCase::responder, &EndSettings::core>, cpus,
+         kPlacements, "auto", "the responder's --core", traffic, 0, 8191},
 };
 
 }  // namespace

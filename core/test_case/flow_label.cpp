@@ -23,14 +23,12 @@ std::optional<std::vector<std::uint32_t>> parse_flow_labels(std::string_view tex
   std::vector<std::uint32_t> labels;
   const bool list = text.starts_with(kLabelsPerQp);
   if (list) text.remove_prefix(kLabelsPerQp.size());
-  for (;;) {
-    const auto end = list ? text.find_first_of(",+") : std::string_view::npos;
-    const auto label = parse_count(text.substr(0, end));
+  for (const std::string_view each : split(text, list ? ",+" : "")) {
+    const auto label = parse_count(each);
     if (!label || *label > kMaxFlowLabel || labels.size() == kMaxFlowLabels) return std::nullopt;
     labels.push_back(static_cast<std::uint32_t>(*label));
-    if (end == std::string_view::npos) return labels;
-    text.remove_prefix(end + 1);
   }
+  return labels;
 }
 
 std::string flow_labels_text(const std::vector<std::uint32_t>& labels) {

@@ -10,8 +10,6 @@
 namespace rdmameter {
 namespace {
 
-constexpr std::string_view kSeparators = ",+";
-
 std::optional<Opcode> parse_operation(std::string_view text) {
   for (const Opcode opcode : kMixed)
     if (traits(opcode).name == text) return opcode;
@@ -37,9 +35,8 @@ std::optional<MixPart> parse_part(std::string_view text) {
 
 std::optional<std::vector<MixPart>> parse_mix(std::string_view text) {
   std::vector<MixPart> parts;
-  for (;;) {
-    const auto end = text.find_first_of(kSeparators);
-    const auto part = parse_part(text.substr(0, end));
+  for (const std::string_view each : split(text, ",+")) {
+    const auto part = parse_part(each);
     if (!part || parts.size() == kMaxMixParts) return std::nullopt;
     const bool twice = std::ranges::any_of(parts, [&](const MixPart& other) {
       return other.opcode == part->opcode &&
@@ -47,9 +44,8 @@ std::optional<std::vector<MixPart>> parse_mix(std::string_view text) {
     });
     if (twice) return std::nullopt;
     parts.push_back(*part);
-    if (end == std::string_view::npos) return parts;
-    text.remove_prefix(end + 1);
   }
+  return parts;
 }
 
 std::string mix_text(std::span<const MixPart> parts) {

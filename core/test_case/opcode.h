@@ -25,7 +25,7 @@ enum class Opcode : std::uint64_t {
 };
 
 /// The properties of an opcode that the rest of the program needs. How it is posted stands
-/// in core/engine/loop/table_post.cpp.
+/// in core/engine/loop/table_post.cpp, what a device can do in core/verbs/capability.cpp.
 struct OpcodeTraits {
   Opcode opcode;
   std::string_view name;  ///< in the log
@@ -36,9 +36,13 @@ struct OpcodeTraits {
   bool immediate = false;
   bool atomic = false;
   bool returns_data = false;
-  bool counts_as_read = false;  ///< against those that a QP may have under way at its peer
-  bool by_value = false;        ///< 8 bytes that ibv_wr_...() takes itself, and no SGE has
-  bool flushes = false;         ///< each message is a request more, which completes for both
+  bool counts_as_read = false;      ///< against those that a QP may have under way at its peer
+  bool by_value = false;            ///< 8 bytes that ibv_wr_...() takes itself, and no SGE has
+  bool flushes = false;             ///< each message is a request more, which completes for both
+  bool ud_alone = false;            ///< no other transport has it, so --transport does not apply
+  std::string_view needs = {};      ///< key of a capability; empty: every device has it
+  std::string_view posted_by = {};  ///< the ibv_wr_...() by which alone it is posted
+  std::string_view noun = "reads";  ///< of those that counts_as_read: "UC has no reads"
 };
 
 inline constexpr std::array kOpcodes{
@@ -61,26 +65,39 @@ inline constexpr std::array kOpcodes{
                  .one_sided = true,
                  .atomic = true,
                  .returns_data = true,
-                 .counts_as_read = true},
+                 .counts_as_read = true,
+                 .needs = "atomics",
+                 .noun = "atomics"},
     OpcodeTraits{.opcode = Opcode::cmp_swap,
                  .name = "cmp_swap",
                  .one_sided = true,
                  .atomic = true,
                  .returns_data = true,
-                 .counts_as_read = true},
+                 .counts_as_read = true,
+                 .needs = "atomics",
+                 .noun = "atomics"},
     OpcodeTraits{.opcode = Opcode::tcp_send, .name = "tcp_send", .one_sided = true},
-    OpcodeTraits{.opcode = Opcode::mcast_send, .name = "mcast_send", .takes_receive = true},
+    OpcodeTraits{.opcode = Opcode::mcast_send,
+                 .name = "mcast_send",
+                 .takes_receive = true,
+                 .ud_alone = true},
     OpcodeTraits{.opcode = Opcode::mix, .name = "mix", .one_sided = true},
     OpcodeTraits{.opcode = Opcode::atomic_write,
                  .name = "atomic_write",
                  .one_sided = true,
                  .counts_as_read = true,
-                 .by_value = true},
+                 .by_value = true,
+                 .needs = "atomic_write",
+                 .posted_by = "ibv_wr_atomic_write()",
+                 .noun = "atomic writes"},
     OpcodeTraits{.opcode = Opcode::flush,
                  .name = "flush",
                  .one_sided = true,
                  .counts_as_read = true,
-                 .flushes = true},
+                 .flushes = true,
+                 .needs = "flush",
+                 .posted_by = "ibv_wr_flush()",
+                 .noun = "FLUSH"},
 };
 
 /// Does entry i of a table belong to opcode i?

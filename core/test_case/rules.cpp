@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <span>
 
 #include "core/test_case/flow_label.h"
 #include "core/test_case/peak_times.h"
@@ -22,10 +23,7 @@ std::string why_not_on_transport(const TestCase& c) {
     return "UD carries sends only: use --transport rc, or a send test";
   if (c.transport == Transport::uc && reads_remotely(c))
     return fmt::format("UC has no {}, since nothing answers on it: use --transport rc",
-                       c.atomic()     ? "atomics"
-                       : c.by_value() ? "atomic writes"
-                       : c.flushes()  ? "FLUSH"
-                                      : "reads");
+                       traits(c.opcode).noun);
   const bool mtu_known = c.path.mtu_bytes != kAuto;
   const std::uint64_t mtu = std::min(c.path.mtu_bytes, kLargestMtu);
   if (c.transport == Transport::ud && c.size_bytes > mtu)
@@ -44,8 +42,7 @@ std::string why_not_posted(const TestCase& c) {
            ", which has no ibv_wr_flush() (45 and later have it)";
 #endif
   if (!c.by_extended_alone() || c.extended_api()) return {};
-  return fmt::format("this test posts by {} alone: use --api extended",
-                     c.flushes() ? "ibv_wr_flush()" : "ibv_wr_atomic_write()");
+  return fmt::format("this test posts by {} alone: use --api extended", traits(c.opcode).posted_by);
 }
 
 /// One QP sends to many, or each to one.
@@ -167,6 +164,7 @@ std::string why_not_received(const TestCase& c) {
 /// A completion comes only after `signal_every` WRs, and a list of `post_list` is posted whole:
 /// with less room than this the queue fills up before the first signaled WR is in it.
 std::string why_not_in_queue(const TestCase& c) {
+  if (c.pattern != Pattern::bandwidth) return {};
   const std::uint64_t need = c.queues.signal_every - 1 + c.queues.post_list;
   if (c.queues.depth < c.queues.post_list)
     return fmt::format("a list of {} WRs does not fit a send queue of {}: use --depth {} or more",
@@ -344,26 +342,19 @@ std::string why_no_peak(const TestCase& c) {
 }  // namespace
 
 std::string why_impossible(const TestCase& test_case) {
+  using Rule = std::string (*)(const TestCase&);
+  static constexpr Rule kOfRanks[]{why_not_among_ranks, why_not_labelled, why_not_on_transport};
+  static constexpr Rule kOfTwoEnds[]{why_not_on_transport, why_not_posted,    why_not_to_peers,
+                                     why_not_labelled,     why_not_split,     why_not_in_memory,
+                                     why_not_received,     why_not_open_loop, why_not_blamed,
+                                     why_not_shared,       why_no_peak,       why_not_in_queue};
   if (test_case.over_tcp()) return {};
-  if (std::string why = why_not_on_devices(test_case); !why.empty()) return why;
-  if (test_case.control()) return {};
-  if (test_case.topology()) {
-    std::string why = why_not_among_ranks(test_case);
-    if (why.empty()) why = why_not_labelled(test_case);
-    return why.empty() ? why_not_on_transport(test_case) : why;
-  }
-  std::string why = why_not_on_transport(test_case);
-  if (why.empty()) why = why_not_posted(test_case);
-  if (why.empty()) why = why_not_to_peers(test_case);
-  if (why.empty()) why = why_not_labelled(test_case);
-  if (why.empty()) why = why_not_split(test_case);
-  if (why.empty()) why = why_not_in_memory(test_case);
-  if (why.empty()) why = why_not_received(test_case);
-  if (why.empty()) why = why_not_open_loop(test_case);
-  if (why.empty()) why = why_not_blamed(test_case);
-  if (why.empty()) why = why_not_shared(test_case);
-  if (why.empty()) why = why_no_peak(test_case);
-  if (why.empty() && test_case.pattern == Pattern::bandwidth) why = why_not_in_queue(test_case);
+  std::string why = why_not_on_devices(test_case);
+  if (test_case.control()) return why;
+  const std::span<const Rule> rules =
+      test_case.topology() ? std::span<const Rule>(kOfRanks) : std::span<const Rule>(kOfTwoEnds);
+  for (const Rule rule : rules)
+    if (why.empty()) why = rule(test_case);
   return why;
 }
 

@@ -15,19 +15,13 @@
 #include "core/base/ip_address.h"
 #include "core/base/kernel_files.h"
 #include "core/base/parse_value.h"
-#include "core/base/printable.h"
 #include "core/test_case/flow_label.h"
 
 namespace rdmameter {
 
 std::vector<std::string> split_devices(std::string_view text) {
-  std::vector<std::string> names(1);
-  for (const char c : text)
-    if (c == kDeviceSeparator)
-      names.emplace_back();
-    else
-      names.back() += c;
-  return names;
+  const auto names = split(text, {&kDeviceSeparator, 1});
+  return {names.begin(), names.end()};
 }
 
 namespace {
@@ -116,39 +110,14 @@ bool good_cpus(const Axis& axis, std::string_view text) {
   return !cpus.empty() && text.size() < 256 && *std::ranges::max_element(cpus) <= axis.max;
 }
 
-bool good_text(const Axis& axis, std::string_view text) {
-  switch (axis.kind) {
-    case AxisKind::name:
-      return good_devices(text);
-    case AxisKind::source:
-      return file_path(text);
-    case AxisKind::memory:
-      return file_path(text) || dmabuf_name(text) || gpu_names(std::string(text));
-    case AxisKind::group:
-      return multicast_address(text);
-    case AxisKind::shape:
-      return shape_text(text);
-    case AxisKind::labels:
-      return parse_flow_labels(text).has_value();
-    case AxisKind::mix:
-      return parse_mix(text).has_value();
-    case AxisKind::cpus:
-      return good_cpus(axis, text);
-    case AxisKind::count:
-    case AxisKind::hex:
-    case AxisKind::bytes:
-    case AxisKind::seconds:
-    case AxisKind::rate:
-    case AxisKind::arrivals:
-    case AxisKind::choice:
-      return false;
-  }
-  return false;
-}
-
 constexpr std::string_view kBurst = "burst:";
 
-std::optional<std::uint64_t> parse_number(const Axis& axis, std::string_view text) {
+/// @return  the number that the text is, in no certain range; of an axis that has a text 0; nothing:
+///          the text is none of its kind
+std::optional<std::uint64_t> parse(const Axis& axis, std::string_view text) {
+  const auto if_good = [](bool good) {
+    return good ? std::optional<std::uint64_t>(0) : std::nullopt;
+  };
   switch (axis.kind) {
     case AxisKind::count:
       return parse_count(text);
@@ -162,16 +131,24 @@ std::optional<std::uint64_t> parse_number(const Axis& axis, std::string_view tex
       return parse_rate(text);
     case AxisKind::arrivals:
       return text.starts_with(kBurst) ? parse_count(text.substr(kBurst.size())) : std::nullopt;
-    case AxisKind::choice:
     case AxisKind::name:
+      return if_good(good_devices(text));
     case AxisKind::source:
+      return if_good(file_path(text));
     case AxisKind::memory:
+      return if_good(file_path(text) || dmabuf_name(text) || gpu_names(std::string(text)));
     case AxisKind::group:
-    case AxisKind::labels:
-    case AxisKind::mix:
-    case AxisKind::cpus:
+      return if_good(multicast_address(text));
     case AxisKind::shape:
-      return std::nullopt;
+      return if_good(shape_text(text));
+    case AxisKind::labels:
+      return if_good(parse_flow_labels(text).has_value());
+    case AxisKind::mix:
+      return if_good(parse_mix(text).has_value());
+    case AxisKind::cpus:
+      return if_good(good_cpus(axis, text));
+    case AxisKind::choice:
+      break;
   }
   return std::nullopt;
 }
@@ -256,8 +233,8 @@ void set_axis(TestCase& test_case, const Axis& axis, std::string_view text) {
   const auto word = std::ranges::find_if(
       axis.words, [&](const Word& known) { return same_word(known.text, text); });
   if (const auto* name = std::get_if<TextField>(&axis.field)) {
-    if (text.empty() || (word == axis.words.end() && !same_word(text, axis.latency_default) &&
-                         !good_text(axis, text)))
+    if (text.empty() ||
+        (word == axis.words.end() && !same_word(text, axis.latency_default) && !parse(axis, text)))
       refuse();
     std::string canonical(word != axis.words.end() ? word->text : text);
     if (axis.kind == AxisKind::labels && word == axis.words.end())
@@ -272,7 +249,7 @@ void set_axis(TestCase& test_case, const Axis& axis, std::string_view text) {
   if (word != axis.words.end()) {
     field.set(test_case, word->value);
   } else {
-    const auto value = parse_number(axis, text);
+    const auto value = parse(axis, text);
     if (!value || *value < axis.min || *value > axis.max) refuse();
     field.set(test_case, *value);
   }
@@ -292,7 +269,7 @@ std::string axis_text(const TestCase& test_case, const Axis& axis) {
 
 std::string transport_text(const TestCase& test_case) {
   if (test_case.over_tcp()) return "tcp";
-  if (test_case.multicast()) return "ud";
+  if (test_case.ud_alone()) return "ud";
   const Axis& transport = *find_axis("transport");
   const bool has_one = transport.applies(test_case) || test_case.topology();
   return has_one ? axis_text(test_case, transport) : std::string();
@@ -387,7 +364,7 @@ TestCase default_case(Opcode opcode, Pattern pattern) {
   if (test_case.of_one_word()) test_case.size_bytes = kAtomicBytes;
   if (test_case.by_extended_alone()) test_case.queues.api = Interface::extended;
   if (test_case.open_loop()) test_case.queues.depth = kBandwidth.queues.depth;
-  if (test_case.multicast()) {
+  if (test_case.ud_alone()) {
     test_case.transport = Transport::ud;
     test_case.size_bytes = std::min(test_case.size_bytes, kOnePacketBytes);
   }

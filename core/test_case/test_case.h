@@ -281,13 +281,15 @@ struct TestCase {
   bool by_value() const noexcept { return traits(opcode).by_value; }
   bool flushes() const noexcept { return traits(opcode).flushes; }
   /// Is it posted by ibv_wr_* alone?
-  bool by_extended_alone() const noexcept { return by_value() || flushes(); }
+  bool by_extended_alone() const noexcept { return !traits(opcode).posted_by.empty(); }
   /// Is each message 8 bytes, whatever else is asked for?
   bool of_one_word() const noexcept { return atomic() || by_value(); }
   /// A baseline test, without verbs: then most axes do not apply and stay at their defaults.
   bool over_tcp() const noexcept { return opcode == Opcode::tcp_send; }
   bool one_sided() const noexcept { return traits(opcode).one_sided; }
-  /// Does a send go to all peers at once? Over UD, the only transport with multicast.
+  /// No other transport than UD has such an opcode.
+  bool ud_alone() const noexcept { return traits(opcode).ud_alone; }
+  /// Does a send go to all peers at once?
   bool multicast() const noexcept { return opcode == Opcode::mcast_send; }
   /// Is it, or has the mix, such an operation? No other opcode's name contains this word.
   bool mixes_sends() const noexcept {
@@ -374,11 +376,12 @@ struct Axis {
   std::string_view key;     ///< in `case` of a result and on the wire; units last
   std::variant<NumberField, TextField> field;
   AxisKind kind;
-  std::uint64_t min, max;                               ///< range of a number
-  std::span<const Word> words;                          ///< words it takes
-  std::string_view latency_default, bandwidth_default;  ///< as one would type them
+  std::span<const Word> words;       ///< words it takes
+  std::string_view latency_default;  ///< as one would type it
   std::string_view help;
   bool (*applies)(const TestCase&);  ///< has it a meaning for this test and transport?
+  std::uint64_t min = 0, max = 0;    ///< range of a number
+  std::string_view bandwidth_default = latency_default;
 };
 
 /// The two options of which one rules, and the other is then unset.
@@ -442,8 +445,8 @@ void take_memory_of_device(TestCase& test_case, std::size_t i);
 TestCase of_device(TestCase test_case, std::size_t i);
 
 /// Every axis at its default for this kind of test; inapplicable ones too, so that the case is
-/// valid. Atomics have the one size there is, multicasts the transport and a size that
-/// fits its MTU.
+/// valid. Atomics have the one size there is, what UD alone has the transport and a size
+/// that fits its MTU.
 TestCase default_case(Opcode opcode, Pattern pattern);
 
 /// The default case of a control path test. Its queues and buffers are those of a bandwidth test.

@@ -175,8 +175,8 @@ TestCase case_from_wire(const nlohmann::json& wire) {
   if (test_case.of_one_word() && test_case.size_bytes != kAtomicBytes)
     refuse("size_bytes", "of an atomic is 8");
   read_payload(test_case, wire);
-  if (test_case.multicast() && test_case.transport != Transport::ud)
-    refuse("transport", "of a multicast is UD");
+  if (test_case.ud_alone() && test_case.transport != Transport::ud)
+    refuse("transport", "of this test is UD");
   if (test_case.over_tcp() || test_case.control())
     unset_inapplicable(test_case, test->default_case());
   for (const auto& item : wire.items()) {

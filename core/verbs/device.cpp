@@ -6,8 +6,6 @@
 #include <fmt/ranges.h>
 #include <ifaddrs.h>
 #include <net/if.h>
-#include <netlink/attr.h>
-#include <rdma/rdma_netlink.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -18,7 +16,6 @@
 #include <memory>
 #include <span>
 #include <string>
-#include <system_error>
 
 #include "core/base/error.h"
 #include "core/base/kernel_files.h"
@@ -55,11 +52,9 @@ std::vector<std::string> names(const Devices& devices) {
 /// Names in a folder that begin so, sorted; none where it cannot be read.
 std::vector<std::string> names_in(const std::filesystem::path& folder, std::string_view begin) {
   std::vector<std::string> found;
-  std::error_code none;
-  for (const auto& each : std::filesystem::directory_iterator{folder, none})
-    if (std::string name = each.path().filename(); name.starts_with(begin))
+  for (const std::filesystem::path& each : entries_of(folder))
+    if (std::string name = each.filename(); name.starts_with(begin))
       found.push_back(std::move(name));
-  std::ranges::sort(found);
   return found;
 }
 
@@ -204,21 +199,10 @@ std::string PortInfo::where() const {
 }
 
 std::string_view port_state_name(ibv_port_state state) {
-  switch (state) {
-    case IBV_PORT_NOP:
-      return "NOP";
-    case IBV_PORT_DOWN:
-      return "DOWN";
-    case IBV_PORT_INIT:
-      return "INIT";
-    case IBV_PORT_ARMED:
-      return "ARMED";
-    case IBV_PORT_ACTIVE:
-      return "ACTIVE";
-    case IBV_PORT_ACTIVE_DEFER:
-      return "ACTIVE_DEFER";
-  }
-  return "unknown";
+  constexpr std::array<std::string_view, IBV_PORT_ACTIVE_DEFER + 1> kNames{
+      "NOP", "DOWN", "INIT", "ARMED", "ACTIVE", "ACTIVE_DEFER"};
+  const auto number = static_cast<std::size_t>(state);
+  return number < kNames.size() ? kNames[number] : "unknown";
 }
 
 std::string_view link_layer_name(int link_layer) {
@@ -295,11 +279,6 @@ std::vector<Gid> query_gids(ibv_context& context, std::uint8_t port_num) {
   return gids;
 }
 
-/// Linux, include/uapi/rdma/ib_user_verbs.h (6.2): IB_UVERBS_DEVICE_FLUSH_GLOBAL and
-/// IB_UVERBS_DEVICE_ATOMIC_WRITE. verbs.h has no names for them.
-constexpr std::uint64_t kFlushGlobal = std::uint64_t{1} << 38,
-                        kAtomicWrite = std::uint64_t{1} << 40;
-
 DeviceLimits query_limits(ibv_context& context) {
   ibv_device_attr_ex extended{};
   check_errno_value(ibv_query_device_ex(&context, nullptr, &extended), "ibv_query_device_ex",
@@ -332,17 +311,12 @@ DeviceLimits query_limits(ibv_context& context) {
           .max_pkeys = plain.max_pkeys,
           .completion_vectors = number(context.num_comp_vectors),
           .phys_port_cnt = plain.phys_port_cnt,
-          .atomic_cap = plain.atomic_cap,
-          .atomic_write = (extended.device_cap_flags_ex & kAtomicWrite) != 0,
-          .flush = (extended.device_cap_flags_ex & kFlushGlobal) != 0,
-          .memory_window_1 = (plain.device_cap_flags & IBV_DEVICE_MEM_WINDOW) != 0,
-          .memory_window_2b = (plain.device_cap_flags & IBV_DEVICE_MEM_WINDOW_TYPE_2B) != 0,
           .timestamp_mask = timestamp_mask_of(context, extended),
-          .odp = extended.odp_caps,
           // EFA's provider refuses requests that are not signaled (rdma-core,
           // efa_post_send_validate()), and no attribute says so.
           .unsignaled = plain.vendor_id != kAmazon,
-          .takes_tos = std::ranges::find(kTakesTos, plain.vendor_id) != kTakesTos.end()};
+          .takes_tos = std::ranges::find(kTakesTos, plain.vendor_id) != kTakesTos.end(),
+          .attributes = extended};
 }
 
 std::optional<int> device_numa_node(std::string_view device, const std::filesystem::path& sysfs) {
@@ -362,45 +336,16 @@ std::string interface_of_gid(ibv_context& context, std::uint8_t port_num) {
   return name.data();
 }
 
-int take_interface(nl_msg* message, void* user) {
-  const nlattr* const name = nlmsg_find_attr(nlmsg_hdr(message), 0, RDMA_NLDEV_ATTR_NDEV_NAME);
-  if (name != nullptr) *static_cast<std::string*>(user) = nla_get_string(name);
-  return NL_OK;
-}
-
-/// What `rdma link` shows (RDMA_NLDEV_CMD_PORT_GET, Linux 4.17).
-std::string interface_of_link(const ibv_context& context, std::uint8_t port_num) {
-  std::string name;
-  const int index = ibv_get_device_index(context.device);
-  const NetlinkSocket socket = index < 0 ? nullptr : connect_rdma_netlink();
-  if (!socket) return {};
-  nl_socket_modify_cb(socket.get(), NL_CB_VALID, NL_CB_CUSTOM, take_interface, &name);
-  const NetlinkMessage request(nlmsg_alloc_simple(
-      RDMA_NL_GET_TYPE(RDMA_NL_NLDEV, RDMA_NLDEV_CMD_PORT_GET), NLM_F_REQUEST | NLM_F_ACK));
-  if (!request ||
-      nla_put_u32(request.get(), RDMA_NLDEV_ATTR_DEV_INDEX, static_cast<std::uint32_t>(index)) !=
-          0 ||
-      nla_put_u32(request.get(), RDMA_NLDEV_ATTR_PORT_INDEX, port_num) != 0 ||
-      nl_send_auto(socket.get(), request.get()) < 0 || nl_recvmsgs_default(socket.get()) < 0)
-    return {};
-  return name;
-}
-
 std::string interface_in_sysfs(const ibv_context& context) {
-  std::string found;
-  std::error_code none;
-  for (const auto& each : std::filesystem::directory_iterator(
-           fmt::format("/sys/class/infiniband/{}/device/net", ibv_get_device_name(context.device)),
-           none)) {
-    if (!found.empty()) return {};  // of several it is not known which
-    found = each.path().filename();
-  }
-  return found;
+  const auto found = entries_of(
+      fmt::format("/sys/class/infiniband/{}/device/net", ibv_get_device_name(context.device)));
+  // Of several it is not known which.
+  return found.size() == 1 ? found.front().filename().string() : std::string();
 }
 
 std::string interface_of(ibv_context& context, std::uint8_t port_num) {
   std::string name = interface_of_gid(context, port_num);
-  if (name.empty()) name = interface_of_link(context, port_num);
+  if (name.empty()) name = netdev_of_link(context, port_num);
   return name.empty() ? interface_in_sysfs(context) : name;
 }
 

@@ -88,13 +88,10 @@ struct DeviceLimits {
   std::uint32_t max_mcast_grp = 0, max_mcast_qp_attach = 0;
   std::uint32_t max_pkeys = 0, completion_vectors = 0;
   std::uint8_t phys_port_cnt = 0;
-  ibv_atomic_cap atomic_cap = IBV_ATOMIC_NONE;
-  bool atomic_write = false, flush = false;  ///< flush: makes bytes visible to all (global)
-  bool memory_window_1 = false, memory_window_2b = false;
   std::uint64_t timestamp_mask = 0;  ///< of completion timestamps; 0: there are none
-  ibv_odp_caps odp{};                ///< on-demand paging
   bool unsignaled = true;            ///< takes requests that ask for no completion
   bool takes_tos = false;            ///< of iWARP: an id's TOS is that of its packets
+  ibv_device_attr_ex attributes{};   ///< as libibverbs tells them: see core/verbs/capability.h
 };
 DeviceLimits query_limits(ibv_context& context);
 

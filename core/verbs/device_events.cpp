@@ -5,12 +5,21 @@
 
 #include <algorithm>
 #include <optional>
-#include <system_error>
+#include <span>
+#include <utility>
 
 #include "core/base/kernel_files.h"
 
 namespace rdmameter {
 namespace {
+
+using EventText = std::pair<ibv_event_type, std::string_view>;
+
+/// Empty: it is not among them.
+std::string_view text_of(ibv_event_type type, std::span<const EventText> among) {
+  const auto found = std::ranges::find(among, type, &EventText::first);
+  return found == among.end() ? std::string_view() : found->second;
+}
 
 bool waits(const ibv_context& context) {
   pollfd events{context.async_fd, POLLIN, 0};
@@ -27,43 +36,28 @@ bool of_another_port(const ibv_async_event& event, std::uint8_t port_num) {
 }  // namespace
 
 std::string_view fatal_event_text(ibv_event_type type) {
-  switch (type) {
-    case IBV_EVENT_CQ_ERR:
-      return "IBV_EVENT_CQ_ERR: a completion queue overran";
-    case IBV_EVENT_QP_FATAL:
-      return "IBV_EVENT_QP_FATAL: a QP failed";
-    case IBV_EVENT_QP_REQ_ERR:
-      return "IBV_EVENT_QP_REQ_ERR: a QP got a request that it cannot serve";
-    case IBV_EVENT_QP_ACCESS_ERR:
-      return "IBV_EVENT_QP_ACCESS_ERR: a QP was asked for memory that it does not open";
-    case IBV_EVENT_SRQ_ERR:
-      return "IBV_EVENT_SRQ_ERR: a shared receive queue failed";
-    case IBV_EVENT_DEVICE_FATAL:
-      return "IBV_EVENT_DEVICE_FATAL: the device failed or was removed";
-    case IBV_EVENT_PORT_ERR:
-      return "IBV_EVENT_PORT_ERR: the port went down";
-    case IBV_EVENT_LID_CHANGE:
-      return "IBV_EVENT_LID_CHANGE: the port got another LID, so the paths to it lead nowhere";
-    case IBV_EVENT_WQ_FATAL:
-      return "IBV_EVENT_WQ_FATAL: a work queue failed";
-    default:  // tells of a step that went well, or of what a run outlives
-      return {};
-  }
+  // Others tell of a step that went well, or of what a run outlives.
+  static constexpr EventText kFatal[]{
+      {IBV_EVENT_CQ_ERR, "IBV_EVENT_CQ_ERR: a completion queue overran"},
+      {IBV_EVENT_QP_FATAL, "IBV_EVENT_QP_FATAL: a QP failed"},
+      {IBV_EVENT_QP_REQ_ERR, "IBV_EVENT_QP_REQ_ERR: a QP got a request that it cannot serve"},
+      {IBV_EVENT_QP_ACCESS_ERR,
+       "IBV_EVENT_QP_ACCESS_ERR: a QP was asked for memory that it does not open"},
+      {IBV_EVENT_SRQ_ERR, "IBV_EVENT_SRQ_ERR: a shared receive queue failed"},
+      {IBV_EVENT_DEVICE_FATAL, "IBV_EVENT_DEVICE_FATAL: the device failed or was removed"},
+      {IBV_EVENT_PORT_ERR, "IBV_EVENT_PORT_ERR: the port went down"},
+      {IBV_EVENT_LID_CHANGE,
+       "IBV_EVENT_LID_CHANGE: the port got another LID, so the paths to it lead nowhere"},
+      {IBV_EVENT_WQ_FATAL, "IBV_EVENT_WQ_FATAL: a work queue failed"}};
+  return text_of(type, kFatal);
 }
 
 std::string_view noted_event_text(ibv_event_type type) {
-  switch (type) {
-    case IBV_EVENT_GID_CHANGE:
-      return "IBV_EVENT_GID_CHANGE";
-    case IBV_EVENT_PKEY_CHANGE:
-      return "IBV_EVENT_PKEY_CHANGE";
-    case IBV_EVENT_SM_CHANGE:
-      return "IBV_EVENT_SM_CHANGE";
-    case IBV_EVENT_CLIENT_REREGISTER:
-      return "IBV_EVENT_CLIENT_REREGISTER";
-    default:
-      return {};
-  }
+  static constexpr EventText kNoted[]{{IBV_EVENT_GID_CHANGE, "IBV_EVENT_GID_CHANGE"},
+                                      {IBV_EVENT_PKEY_CHANGE, "IBV_EVENT_PKEY_CHANGE"},
+                                      {IBV_EVENT_SM_CHANGE, "IBV_EVENT_SM_CHANGE"},
+                                      {IBV_EVENT_CLIENT_REREGISTER, "IBV_EVENT_CLIENT_REREGISTER"}};
+  return text_of(type, kNoted);
 }
 
 std::string take_fatal_event(ibv_context& context, std::uint8_t port_num,
@@ -85,10 +79,9 @@ std::string take_fatal_event(ibv_context& context, std::uint8_t port_num,
 namespace {
 
 void read_folder(const std::filesystem::path& folder, Counters& counters) {
-  std::error_code error;  // a folder that is not there is an empty one
-  for (const auto& entry : std::filesystem::directory_iterator(folder, error))
-    if (const std::optional<std::uint64_t> value = read_count(entry.path()))
-      counters.insert_or_assign(entry.path().filename(), *value);
+  for (const std::filesystem::path& file : entries_of(folder))
+    if (const std::optional<std::uint64_t> value = read_count(file))
+      counters.insert_or_assign(file.filename(), *value);
 }
 
 }  // namespace

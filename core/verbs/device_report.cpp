@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // `rdmameter devices`: all that is known of the devices here, as JSON and for people.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
-#include <array>
 #include <exception>
 #include <limits>
 #include <utility>
 
 #include "core/base/error_text.h"
+#include "core/verbs/capability.h"
 #include "core/verbs/device.h"
 #include "core/verbs/environment.h"
 #include "core/verbs/gid_pair.h"
@@ -19,40 +18,6 @@ namespace rdmameter {
 namespace {
 
 using json = nlohmann::ordered_json;
-
-std::string_view atomics_name(ibv_atomic_cap capability) {
-  switch (capability) {
-    case IBV_ATOMIC_NONE:
-      return "none";
-    case IBV_ATOMIC_HCA:
-      return "device";  // atomic among this device's QPs
-    case IBV_ATOMIC_GLOB:
-      return "global";  // with CPUs and other devices too
-  }
-  return "unknown";
-}
-
-/// Operations that on-demand paging covers.
-json odp_operations(std::uint32_t capabilities) {
-  constexpr std::array<std::pair<std::uint32_t, std::string_view>, 5> kNames{
-      {{IBV_ODP_SUPPORT_SEND, "send"},
-       {IBV_ODP_SUPPORT_RECV, "recv"},
-       {IBV_ODP_SUPPORT_WRITE, "write"},
-       {IBV_ODP_SUPPORT_READ, "read"},
-       {IBV_ODP_SUPPORT_ATOMIC, "atomic"}}};
-  json operations = json::array();
-  for (const auto& [bit, name] : kNames)
-    if ((capabilities & bit) != 0) operations.push_back(name);
-  return operations;
-}
-
-json odp_json(const ibv_odp_caps& odp) {
-  return {{"supported", (odp.general_caps & IBV_ODP_SUPPORT) != 0},
-          {"implicit", (odp.general_caps & IBV_ODP_SUPPORT_IMPLICIT) != 0},
-          {"rc", odp_operations(odp.per_transport_caps.rc_odp_caps)},
-          {"uc", odp_operations(odp.per_transport_caps.uc_odp_caps)},
-          {"ud", odp_operations(odp.per_transport_caps.ud_odp_caps)}};
-}
 
 /// Drivers say 2^64 - 1 for "no limit of mine"; beyond 2^53 a JSON number is no longer exact.
 json size_limit(std::uint64_t size_bytes) {
@@ -85,14 +50,10 @@ json limits_json(const DeviceLimits& limits) {
 }
 
 json features_json(const DeviceLimits& limits) {
-  return {{"atomics", atomics_name(limits.atomic_cap)},
-          {"atomic_write", limits.atomic_write},
-          {"flush", limits.flush},
-          {"memory_window_1", limits.memory_window_1},
-          {"memory_window_2b", limits.memory_window_2b},
-          {"completion_timestamps", limits.timestamp_mask != 0},
-          {"device_memory", limits.max_dm_size_bytes > 0},
-          {"on_demand_paging", odp_json(limits.odp)}};
+  json features = json::object();
+  for (const Capability& capability : capabilities())
+    features[std::string(capability.key)] = capability_json(capability, limits);
+  return features;
 }
 
 json transport_json(ibv_context& context, Transport transport) {
@@ -152,9 +113,11 @@ json opened_device_json(const std::string& name) {
 
 // ---- for people
 
-/// A value as one would write it: text without quotes, null as "unknown".
+/// A value as one would write it: text without quotes, null as "unknown", of a capability with
+/// details whether it is there.
 std::string plain(const json& value) {
   if (value.is_null()) return "unknown";
+  if (value.is_object()) return plain(value.at("supported"));
   if (value.is_boolean()) return value.get<bool>() ? "yes" : "no";
   return value.is_string() ? value.get<std::string>() : value.dump();
 }
@@ -188,13 +151,11 @@ std::string transports_text(const json& transports) {
 }
 
 std::string features_text(const json& features) {
-  return fmt::format(
-      "  atomics {}, atomic write {}, FLUSH {}, memory windows type 1 {}, type 2B {}, "
-      "completion timestamps {}, device memory {}, on-demand paging {}\n",
-      plain(features.at("atomics")), plain(features.at("atomic_write")),
-      plain(features.at("flush")), plain(features.at("memory_window_1")),
-      plain(features.at("memory_window_2b")), plain(features.at("completion_timestamps")),
-      plain(features.at("device_memory")), plain(features.at("on_demand_paging").at("supported")));
+  std::string text;
+  for (const Capability& capability : capabilities())
+    text += fmt::format("{}{} {}", text.empty() ? "  " : ", ", capability.label,
+                        plain(features.at(std::string(capability.key))));
+  return text + "\n";
 }
 
 /// Five to a line.

@@ -11,14 +11,12 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <climits>
 #include <cstring>
 #include <fstream>
 #include <set>
 #include <system_error>
 
 #include "core/base/kernel_files.h"
-#include "core/instrument/clock.h"
 #include "core/verbs/link_rate.h"
 
 #if defined(__x86_64__)
@@ -67,12 +65,11 @@ std::optional<std::string> hypervisor_signature() {
 }
 
 std::optional<std::size_t> numa_nodes(const std::filesystem::path& sysfs) {
-  std::size_t nodes = 0;
-  std::error_code error;
-  for (const auto& entry :
-       std::filesystem::directory_iterator(sysfs / "devices/system/node", error))
-    if (entry.path().filename().string().starts_with("node")) ++nodes;  // not "possible", "online"
-  return nodes == 0 ? std::nullopt : std::optional(nodes);
+  const auto nodes = std::ranges::count_if(
+      entries_of(sysfs / "devices/system/node"), [](const std::filesystem::path& entry) {
+        return entry.filename().string().starts_with("node");  // not "possible", "online"
+      });
+  return nodes == 0 ? std::nullopt : std::optional(static_cast<std::size_t>(nodes));
 }
 
 json memlock_limit() {
@@ -179,9 +176,8 @@ std::optional<std::string> device_driver(std::string_view name,
                                          const std::filesystem::path& sysfs) {
   const std::filesystem::path device = sysfs / "class/infiniband" / name;
   std::error_code error;
-  std::array<char, PATH_MAX> link{};
-  if (readlink((device / "device/driver").c_str(), link.data(), link.size() - 1) > 0)
-    return std::filesystem::path(link.data()).filename();
+  const auto driver = std::filesystem::read_symlink(device / "device/driver", error);
+  if (!error) return driver.filename();
   const bool on_a_bus = std::filesystem::exists(device / "device", error);
   if (on_a_bus) return std::nullopt;
   const auto described = read_line(device / "node_desc");
@@ -240,9 +236,8 @@ json clock_json(const ClockChoice& clock) {
 /// A virtual function has a link to its physical one; null: the device is on no bus, or the kernel
 /// does not tell.
 json is_virtual_function(const std::filesystem::path& device) {
-  std::array<char, PATH_MAX> link{};
-  if (readlink((device / "physfn").c_str(), link.data(), link.size()) > 0) return true;
   std::error_code error;
+  if (std::filesystem::is_symlink(device / "physfn", error)) return true;
   return std::filesystem::exists(device, error) ? json(false) : json(nullptr);
 }
 

@@ -10,7 +10,6 @@
 #include <filesystem>
 #include <optional>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "core/result/field_list.h"

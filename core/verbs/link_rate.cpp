@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
-#include <fstream>
 #include <optional>
 #include <string>
 #include <system_error>
@@ -118,11 +117,7 @@ std::optional<std::filesystem::path> place_of(const std::filesystem::path& link)
 }  // namespace
 
 std::optional<std::string> pcie_address(const std::filesystem::path& device) {
-  constexpr std::string_view kKey = "PCI_SLOT_NAME=";
-  std::ifstream events(device / "device/uevent");
-  for (std::string line; std::getline(events, line);)
-    if (line.starts_with(kKey)) return line.substr(kKey.size());
-  return std::nullopt;
+  return rest_of_line(device / "device/uevent", "PCI_SLOT_NAME=");
 }
 
 bool is_pci_gpu(const std::filesystem::path& pci, std::string_view maker) {

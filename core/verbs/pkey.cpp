@@ -6,7 +6,6 @@
 
 #include "core/base/error.h"
 #include "core/verbs/check.h"
-#include "core/verbs/device.h"
 
 namespace rdmameter {
 namespace {

@@ -5,7 +5,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <exception>
 #include <set>
 #include <tuple>
@@ -13,7 +12,6 @@
 
 #include "core/base/error.h"
 #include "core/verbs/device.h"
-#include "core/verbs/gid_pair.h"
 #include "core/verbs/probe.h"
 
 namespace rdmameter {
@@ -29,9 +27,7 @@ struct Listed {
   std::size_t first = 0, end = 0;
 
   bool usable_in(const std::vector<PortFacts>& ports) const {
-    return std::any_of(ports.begin() + static_cast<std::ptrdiff_t>(first),
-                       ports.begin() + static_cast<std::ptrdiff_t>(end),
-                       [](const PortFacts& port) { return port.usable(); });
+    return std::ranges::any_of(std::span(ports).subspan(first, end - first), &PortFacts::usable);
   }
 };
 

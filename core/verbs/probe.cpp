@@ -21,10 +21,11 @@ constexpr ibv_qp_cap kPlainQp{
 
 class Prober {
  public:
-  Prober(ibv_context& context, ibv_pd& pd, Transport transport)
-      : cq_(check_pointer([&] { return ibv_create_cq(&context, 1, nullptr, nullptr, 0); },
+  Prober(ibv_context& context, Transport transport)
+      : pd_(check_pointer([&] { return ibv_alloc_pd(&context); }, "ibv_alloc_pd",
+                          device_name(context))),
+        cq_(check_pointer([&] { return ibv_create_cq(&context, 1, nullptr, nullptr, 0); },
                           "ibv_create_cq(1 CQE)", device_name(context))),
-        pd_(pd),
         type_(qp_type(transport)) {}
 
   /// Makes such a QP and drops it. @return 0 or the errno value
@@ -32,7 +33,7 @@ class Prober {
     ibv_qp_init_attr attributes{
         .send_cq = cq_.get(), .recv_cq = cq_.get(), .cap = wanted, .qp_type = type_};
     errno = 0;
-    const Qp qp(ibv_create_qp(&pd_, &attributes));
+    const Qp qp(ibv_create_qp(pd_.get(), &attributes));
     if (qp == nullptr) return errno_of_null();
     // hns lowers what it cannot give (rdma-core, get_max_inline_data()): that is no such QP.
     return attributes.cap.max_inline_data < wanted.max_inline_data ? EINVAL : 0;
@@ -48,8 +49,8 @@ class Prober {
   }
 
  private:
-  Cq cq_;
-  ibv_pd& pd_;
+  const Pd pd_;
+  const Cq cq_;
   ibv_qp_type type_;
 };
 
@@ -68,15 +69,7 @@ ibv_qp_type qp_type(Transport transport) {
 }
 
 std::string_view transport_name(Transport transport) {
-  switch (transport) {
-    case Transport::rc:
-      return "rc";
-    case Transport::uc:
-      return "uc";
-    case Transport::ud:
-      return "ud";
-  }
-  return "?";
+  return find_axis("transport")->words[static_cast<std::size_t>(transport)].text;
 }
 
 ibv_qp_init_attr plain_qp(ibv_cq& cq, Transport transport, std::uint64_t send_wrs,
@@ -126,29 +119,20 @@ std::uint32_t largest_that_works(std::uint32_t min, std::uint32_t max,
   return good;
 }
 
-int try_plain_qp(ibv_context& context, Transport transport) {
-  const Pd pd(
-      check_pointer([&] { return ibv_alloc_pd(&context); }, "ibv_alloc_pd", device_name(context)));
-  return Prober(context, *pd, transport).attempt(kPlainQp);
-}
-
 bool lacks_transport(ibv_context& context, Transport transport) {
   constexpr std::array kOfNoType{0, ENOMEM, EAGAIN, EPERM, EACCES, EIO, ENODEV};
-  return std::ranges::find(kOfNoType, try_plain_qp(context, transport)) == kOfNoType.end();
+  const int error = Prober(context, transport).attempt(kPlainQp);
+  return std::ranges::find(kOfNoType, error) == kOfNoType.end();
 }
 
 std::uint32_t largest_qp_limit(ibv_context& context, Transport transport,
                                std::uint32_t ibv_qp_cap::*which, std::uint32_t told) {
   if (told >= kMaxSge) return told;
-  const Pd pd(
-      check_pointer([&] { return ibv_alloc_pd(&context); }, "ibv_alloc_pd", device_name(context)));
-  return Prober(context, *pd, transport).max(which, told, kMaxSge);
+  return Prober(context, transport).max(which, told, kMaxSge);
 }
 
 QpLimits probe_qp_limits(ibv_context& context, Transport transport) {
-  const Pd pd(
-      check_pointer([&] { return ibv_alloc_pd(&context); }, "ibv_alloc_pd", device_name(context)));
-  Prober prober(context, *pd, transport);
+  Prober prober(context, transport);
   QpLimits limits;
   if (const int error = prober.attempt(kPlainQp); error != 0) {
     limits.reason = std::generic_category().message(error);

@@ -35,10 +35,6 @@ struct QpLimits {
 /// @throws VerbsError  a PD or CQ could not be made
 QpLimits probe_qp_limits(ibv_context& context, Transport transport);
 
-/// Creates and destroys the smallest QP of a transport. @return 0 or the errno value
-/// @throws VerbsError  a PD or CQ could not be made
-int try_plain_qp(ibv_context& context, Transport transport);
-
 /// Tries the smallest QP. Of a type that they lack, providers say EOPNOTSUPP, EINVAL (hns, UD on
 /// HIP08) or nothing (bnxt_re); what a want of resources or rights says is no such answer.
 /// @return has the device no QPs of this transport?

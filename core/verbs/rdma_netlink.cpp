@@ -4,13 +4,18 @@
 #include "core/verbs/rdma_netlink.h"
 
 #include <netlink/attr.h>
+#include <netlink/msg.h>
+#include <netlink/netlink.h>
 #include <rdma/rdma_netlink.h>
+#include <sys/socket.h>
 
+#include <algorithm>
 #include <charconv>
 #include <chrono>
-#include <fstream>
+#include <memory>
 #include <set>
 
+#include "core/base/kernel_files.h"
 #include "core/base/parse_value.h"
 
 namespace rdmameter {
@@ -18,8 +23,62 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+/// An answer may take so long: some drivers ask the device.
+constexpr std::chrono::seconds kPatience{2};
 /// A dump's messages are as large as the reader has room for, up to this (af_netlink.c).
 constexpr std::size_t kMessageBytes = 32 * 1024;
+
+template <auto Free>
+struct FreeBy {
+  template <class Object>
+  void operator()(Object* object) const noexcept {
+    Free(object);
+  }
+};
+
+/// Asks about a device, over a socket of its own: what comes late belongs to no other question.
+/// @param command   RDMA_NLDEV_CMD_..._GET
+/// @param flags     beside NLM_F_REQUEST
+/// @param take      gets each message of the answer. @return  false: it wants no more
+/// @param port_num  0: the question is of no port
+/// @return  false: the kernel does not answer that, or not in time
+template <class Take>
+bool ask(const ibv_context& context, int command, int flags, Take take, unsigned port_num = 0) {
+  const int index = ibv_get_device_index(context.device);
+  const std::unique_ptr<nl_sock, FreeBy<nl_socket_free>> socket(nl_socket_alloc());
+  if (index < 0 || !socket || nl_connect(socket.get(), NETLINK_RDMA) != 0) return false;
+  const timeval patience{kPatience.count(), 0};
+  setsockopt(nl_socket_get_fd(socket.get()), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+  nl_socket_set_msg_buf_size(socket.get(), kMessageBytes);
+  const auto on_message = [](nl_msg* message, void* user) -> int {
+    return (*static_cast<Take*>(user))(message) ? NL_OK : NL_STOP;
+  };
+  nl_socket_modify_cb(socket.get(), NL_CB_VALID, NL_CB_CUSTOM, on_message, &take);
+  const std::unique_ptr<nl_msg, FreeBy<nlmsg_free>> request(
+      nlmsg_alloc_simple(RDMA_NL_GET_TYPE(RDMA_NL_NLDEV, command), NLM_F_REQUEST | flags));
+  const auto put = [&request](int attribute, unsigned value) {
+    return nla_put_u32(request.get(), attribute, value) == 0;
+  };
+  return request && put(RDMA_NLDEV_ATTR_DEV_INDEX, static_cast<unsigned>(index)) &&
+         (port_num == 0 || put(RDMA_NLDEV_ATTR_PORT_INDEX, port_num)) &&
+         nl_send_auto(socket.get(), request.get()) >= 0 && nl_recvmsgs_default(socket.get()) >= 0;
+}
+
+/// Goes through a table in a message.
+template <class Act>
+void for_each_entry(nl_msg* message, int table_type, const Act& act) {
+  nlattr* const table = nlmsg_find_attr(nlmsg_hdr(message), 0, table_type);
+  if (table == nullptr) return;
+  int rest = nla_len(table);
+  for (auto* each = static_cast<nlattr*>(nla_data(table)); nla_ok(each, rest) != 0;
+       each = nla_next(each, &rest))
+    act(each);
+}
+
+/// Null: the entry of a table has none.
+const nlattr* attribute_of(nlattr* entry, int type) {
+  return nla_find(static_cast<nlattr*>(nla_data(entry)), nla_len(entry), type);
+}
 
 struct Kind {
   int command, table, entry;
@@ -38,136 +97,94 @@ constexpr Kind kKinds[] = {
     {RDMA_NLDEV_CMD_RES_SRQ_GET, RDMA_NLDEV_ATTR_RES_SRQ, RDMA_NLDEV_ATTR_RES_SRQ_ENTRY, "srqs", 0,
      nullptr}};
 
-/// One kind's listing, as it comes in.
-struct Listing {
-  const Kind& kind;
-  const std::set<std::uint32_t>& threads;
-  const Clock::time_point end;
+/// What a listing comes to.
+struct ListedObjects {
   std::uint64_t objects = 0, amount = 0;
   bool late = false;
 };
 
-void count_entry(nlattr* entry, Listing& listing) {
-  const auto find = [entry](int type) {
-    return nla_find(static_cast<nlattr*>(nla_data(entry)), nla_len(entry), type);
-  };
-  const nlattr* const pid = find(RDMA_NLDEV_ATTR_RES_PID);  // the kernel's own have none
-  if (pid == nullptr || !listing.threads.contains(nla_get_u32(pid))) return;
-  ++listing.objects;
-  if (listing.kind.amount == 0) return;
-  if (const nlattr* const amount = find(listing.kind.amount))
-    listing.amount +=
+/// The kernel's own objects have no process.
+void count_entry(nlattr* entry, const Kind& kind, const std::set<std::uint32_t>& threads,
+                 ListedObjects& listed) {
+  const nlattr* const pid = attribute_of(entry, RDMA_NLDEV_ATTR_RES_PID);
+  const bool is_ours = pid != nullptr && threads.contains(nla_get_u32(pid));
+  if (nla_type(entry) != kind.entry || !is_ours) return;
+  ++listed.objects;
+  if (kind.amount == 0) return;
+  if (const nlattr* const amount = attribute_of(entry, kind.amount))
+    listed.amount +=
         nla_len(amount) == sizeof(std::uint64_t) ? nla_get_u64(amount) : nla_get_u32(amount);
-}
-
-int on_message(nl_msg* message, void* user) {
-  auto& listing = *static_cast<Listing*>(user);
-  listing.late = Clock::now() > listing.end;
-  if (listing.late) return NL_STOP;
-  nlattr* const table = nlmsg_find_attr(nlmsg_hdr(message), 0, listing.kind.table);
-  if (table == nullptr) return NL_OK;
-  int rest = nla_len(table);
-  for (auto* each = static_cast<nlattr*>(nla_data(table)); nla_ok(each, rest) != 0;
-       each = nla_next(each, &rest))
-    if (nla_type(each) == listing.kind.entry) count_entry(each, listing);
-  return NL_OK;
-}
-
-/// @return  false: the kernel does not list this kind, or not in time
-bool list(std::uint32_t device_index, Listing& listing) {
-  const NetlinkSocket socket =
-      connect_rdma_netlink();  // one of its own: what comes late belongs to no other kind
-  if (!socket) return false;
-  nl_socket_set_msg_buf_size(socket.get(), kMessageBytes);
-  nl_socket_modify_cb(socket.get(), NL_CB_VALID, NL_CB_CUSTOM, on_message, &listing);
-  const NetlinkMessage request(nlmsg_alloc_simple(
-      RDMA_NL_GET_TYPE(RDMA_NL_NLDEV, listing.kind.command), NLM_F_REQUEST | NLM_F_DUMP));
-  if (!request || nla_put_u32(request.get(), RDMA_NLDEV_ATTR_DEV_INDEX, device_index) != 0)
-    return false;
-  return nl_send_auto(socket.get(), request.get()) >= 0 && nl_recvmsgs_default(socket.get()) >= 0 &&
-         !listing.late;
-}
-
-using Totals = std::vector<std::pair<std::string, std::uint64_t>>;
-
-/// RDMA_NLDEV_CMD_RES_GET: a table of names and numbers.
-int on_totals(nl_msg* message, void* user) {
-  auto& totals = *static_cast<Totals*>(user);
-  nlattr* const table = nlmsg_find_attr(nlmsg_hdr(message), 0, RDMA_NLDEV_ATTR_RES_SUMMARY);
-  if (table == nullptr) return NL_OK;
-  int rest = nla_len(table);
-  for (auto* each = static_cast<nlattr*>(nla_data(table)); nla_ok(each, rest) != 0;
-       each = nla_next(each, &rest)) {
-    const auto find = [each](int type) {
-      return nla_find(static_cast<nlattr*>(nla_data(each)), nla_len(each), type);
-    };
-    const nlattr* const name = find(RDMA_NLDEV_ATTR_RES_SUMMARY_ENTRY_NAME);
-    const nlattr* const count = find(RDMA_NLDEV_ATTR_RES_SUMMARY_ENTRY_CURR);
-    if (name != nullptr && count != nullptr)
-      totals.emplace_back(nla_get_string(name), nla_get_u64(count));
-  }
-  return NL_OK;
 }
 
 std::set<std::uint32_t> threads_of_process() {
   std::set<std::uint32_t> threads;
-  std::error_code error;
-  for (const auto& each : std::filesystem::directory_iterator("/proc/self/task", error)) {
-    const auto id = parse_count(each.path().filename().native());
-    if (id) threads.insert(static_cast<std::uint32_t>(*id));
-  }
+  for (const std::filesystem::path& each : entries_of("/proc/self/task"))
+    if (const auto id = parse_count(each.filename().native()))
+      threads.insert(static_cast<std::uint32_t>(*id));
   return threads;
 }
 
 }  // namespace
 
+std::string netdev_of_link(const ibv_context& context, std::uint8_t port_num) {
+  std::string name;
+  const auto take = [&name](nl_msg* message) {
+    if (const nlattr* const told =
+            nlmsg_find_attr(nlmsg_hdr(message), 0, RDMA_NLDEV_ATTR_NDEV_NAME))
+      name = nla_get_string(told);
+    return true;
+  };
+  return ask(context, RDMA_NLDEV_CMD_PORT_GET, NLM_F_ACK, take, port_num) ? name : std::string();
+}
+
 std::vector<std::pair<std::string, std::uint64_t>> kernel_objects(const ibv_context& context) {
   std::vector<std::pair<std::string, std::uint64_t>> objects;
-  const int index = ibv_get_device_index(context.device);
-  if (index < 0) return objects;
   const std::set<std::uint32_t> threads = threads_of_process();
   bool any = false;
   for (const Kind& kind : kKinds) {
-    Listing listing{.kind = kind, .threads = threads, .end = Clock::now() + kNetlinkPatience};
-    if (!list(static_cast<std::uint32_t>(index), listing)) continue;
-    any |= listing.objects > 0;
-    objects.emplace_back(kind.count, listing.objects);
-    if (kind.amount != 0) objects.emplace_back(kind.amount_name, listing.amount);
+    ListedObjects listed;
+    const auto take = [&, end = Clock::now() + kPatience](nl_msg* message) {
+      listed.late = Clock::now() > end;
+      if (!listed.late)
+        for_each_entry(message, kind.table,
+                       [&](nlattr* entry) { count_entry(entry, kind, threads, listed); });
+      return !listed.late;
+    };
+    if (!ask(context, kind.command, NLM_F_DUMP, take) || listed.late) continue;
+    any |= listed.objects > 0;
+    objects.emplace_back(kind.count, listed.objects);
+    if (kind.amount != 0) objects.emplace_back(kind.amount_name, listed.amount);
   }
   if (!any) return {};  // as where it shows the objects of another namespace alone
   if (const auto pinned = pinned_bytes()) objects.emplace_back("pinned_bytes", *pinned);
   return objects;
 }
 
+/// RDMA_NLDEV_CMD_RES_GET: a table of names and numbers.
 std::vector<std::pair<std::string, std::uint64_t>> device_objects(const ibv_context& context) {
-  Totals totals;
-  const int index = ibv_get_device_index(context.device);
-  const NetlinkSocket socket = connect_rdma_netlink();
-  if (index < 0 || !socket) return {};
-  nl_socket_modify_cb(socket.get(), NL_CB_VALID, NL_CB_CUSTOM, on_totals, &totals);
-  const NetlinkMessage request(
-      nlmsg_alloc_simple(RDMA_NL_GET_TYPE(RDMA_NL_NLDEV, RDMA_NLDEV_CMD_RES_GET), NLM_F_REQUEST));
-  if (!request ||
-      nla_put_u32(request.get(), RDMA_NLDEV_ATTR_DEV_INDEX, static_cast<std::uint32_t>(index)) != 0)
-    return {};
-  if (nl_send_auto(socket.get(), request.get()) < 0 || nl_recvmsgs_default(socket.get()) < 0)
-    return {};
+  std::vector<std::pair<std::string, std::uint64_t>> totals;
+  const auto take_entry = [&totals](nlattr* entry) {
+    const nlattr* const name = attribute_of(entry, RDMA_NLDEV_ATTR_RES_SUMMARY_ENTRY_NAME);
+    const nlattr* const count = attribute_of(entry, RDMA_NLDEV_ATTR_RES_SUMMARY_ENTRY_CURR);
+    if (name != nullptr && count != nullptr)
+      totals.emplace_back(nla_get_string(name), nla_get_u64(count));
+  };
+  const auto take = [&take_entry](nl_msg* message) {
+    for_each_entry(message, RDMA_NLDEV_ATTR_RES_SUMMARY, take_entry);
+    return true;
+  };
+  if (!ask(context, RDMA_NLDEV_CMD_RES_GET, 0, take)) return {};
   return totals;
 }
 
 std::optional<std::uint64_t> pinned_bytes(const std::filesystem::path& proc) {
-  std::ifstream status(proc / "status");
-  for (std::string line; std::getline(status, line);) {
-    constexpr std::string_view kKey = "VmPin:";
-    if (!line.starts_with(kKey)) continue;
-    const std::size_t digits = line.find_first_of("0123456789", kKey.size());
-    if (digits == std::string::npos) return std::nullopt;
-    std::uint64_t kib = 0;
-    if (std::from_chars(line.data() + digits, line.data() + line.size(), kib).ec != std::errc())
-      return std::nullopt;
-    return kib * 1024;
-  }
-  return std::nullopt;
+  const auto line = rest_of_line(proc / "status", "VmPin:");
+  if (!line) return std::nullopt;
+  const std::size_t digits = std::min(line->find_first_of("0123456789"), line->size());
+  std::uint64_t kib = 0;
+  if (std::from_chars(line->data() + digits, line->data() + line->size(), kib).ec != std::errc())
+    return std::nullopt;
+  return kib * 1024;
 }
 
 }  // namespace rdmameter

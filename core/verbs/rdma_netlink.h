@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// A socket to the kernel's RDMA subsystem, which answers what `rdma link` and `rdma resource` ask.
+// What the kernel's RDMA subsystem tells over netlink, as `rdma link` and `rdma resource` ask it, and
+// /proc/self/status of pinned memory.
 #pragma once
 
 #include <infiniband/verbs.h>
-#include <netlink/msg.h>
-#include <netlink/netlink.h>
-#include <sys/socket.h>
 
-#include <chrono>
 #include <cstdint>
 #include <filesystem>
-#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -18,30 +14,9 @@
 
 namespace rdmameter {
 
-template <auto Free>
-struct FreeBy {
-  template <class Object>
-  void operator()(Object* object) const noexcept {
-    Free(object);
-  }
-};
-using NetlinkSocket = std::unique_ptr<nl_sock, FreeBy<nl_socket_free>>;
-using NetlinkMessage = std::unique_ptr<nl_msg, FreeBy<nlmsg_free>>;
-
-/// An answer may take so long: some drivers ask the device.
-inline constexpr std::chrono::seconds kNetlinkPatience{2};
-
-/// @return null: the kernel has none
-inline NetlinkSocket connect_rdma_netlink() {
-  NetlinkSocket socket(nl_socket_alloc());
-  if (!socket || nl_connect(socket.get(), NETLINK_RDMA) != 0) return nullptr;
-  const timeval patience{kNetlinkPatience.count(), 0};
-  setsockopt(nl_socket_get_fd(socket.get()), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-  return socket;
-}
-
-// What does the kernel say of this process's verbs objects? The same as `rdma resource show` has,
-// and /proc/self/status of pinned memory.
+/// The network interface of a port, as `rdma link` shows it (Linux 4.17); empty: the kernel does not
+/// tell.
+std::string netdev_of_link(const ibv_context& context, std::uint8_t port_num);
 
 /// The number of a device's objects that this process's threads have made: "qps", "cqs", "cqes"
 /// (entries of all CQs), "mrs", "mr_bytes", "srqs"; and "pinned_bytes", of the whole process. What

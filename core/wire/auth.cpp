@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/wire/auth.h"
 
+#include <endian.h>
 #include <fmt/format.h>
 #include <sodium.h>
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <tuple>
 #include <type_traits>
 
@@ -44,9 +46,7 @@ const unsigned char* bytes_of(std::string_view text) noexcept {
 
 /// Each part goes in behind its length, so that no two lists of parts give the same input.
 void add(crypto_auth_hmacsha256_state& state, std::string_view part) noexcept {
-  std::array<unsigned char, 8> length{};
-  for (std::size_t at = 0; at < length.size(); ++at)
-    length[at] = static_cast<unsigned char>(part.size() >> (8 * at));
+  const auto length = std::bit_cast<std::array<unsigned char, 8>>(htole64(part.size()));
   crypto_auth_hmacsha256_update(&state, length.data(), length.size());
   crypto_auth_hmacsha256_update(&state, bytes_of(part), part.size());
 }

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/wire/channel.h"
 
+#include <arpa/inet.h>
 #include <fmt/format.h>
 #include <poll.h>
 #include <sys/socket.h>
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
@@ -22,14 +24,11 @@ constexpr std::size_t kGrowBytes = 16 * 1024;  ///< read, then grow: a claimed l
 using Cause = ChannelError::Cause;
 
 std::array<char, kHeaderBytes> encode_length(std::size_t bytes) noexcept {
-  return {static_cast<char>(bytes >> 24 & 0xff), static_cast<char>(bytes >> 16 & 0xff),
-          static_cast<char>(bytes >> 8 & 0xff), static_cast<char>(bytes & 0xff)};
+  return std::bit_cast<std::array<char, kHeaderBytes>>(htonl(static_cast<std::uint32_t>(bytes)));
 }
 
 std::size_t decode_length(const std::array<char, kHeaderBytes>& header) noexcept {
-  std::size_t bytes = 0;
-  for (const char each : header) bytes = bytes << 8 | static_cast<unsigned char>(each);
-  return bytes;
+  return ntohl(std::bit_cast<std::uint32_t>(header));
 }
 
 /// perftest begins with its version, "6.06", in 16 bytes (exchange_versions() in its

@@ -3,8 +3,10 @@
 
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
+#include <string_view>
+
+#include "core/base/parse_value.h"
 
 namespace rdmameter {
 namespace {
@@ -33,11 +35,8 @@ void ChildStderr::take() noexcept {
 std::vector<std::string> ChildStderr::lines() {
   take();
   std::vector<std::string> lines;
-  for (std::size_t at = 0; at < kept_.size();) {
-    const std::size_t end = std::min(kept_.find('\n', at), kept_.size());
-    if (end > at) lines.push_back(kept_.substr(at, end - at));
-    at = end + 1;
-  }
+  for (const std::string_view line : split(kept_, "\n"))
+    if (!line.empty()) lines.emplace_back(line);
   return lines;
 }
 

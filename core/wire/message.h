@@ -4,6 +4,8 @@
 // is trusted afterwards.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -25,6 +27,28 @@ nlohmann::json make_message(std::string_view type, const Data& data) {
 /// A message without fields.
 inline nlohmann::json make_message(std::string_view type) {
   return {{"type", type}};
+}
+
+/// A key as an argument of a template.
+template <std::size_t kBytes>
+struct Key {
+  consteval Key(const char (&key)[kBytes]) { std::copy_n(key, kBytes, text); }
+  char text[kBytes]{};
+};
+
+/// A message of one field.
+template <Key kKey, class Value, FieldRule kRule = FieldRule{}>
+struct OneField {
+  Value value{};
+};
+
+template <Key kKey, class Value, FieldRule kRule>
+void list_fields(auto& fields, OneField<kKey, Value, kRule>& message) {
+  fields(kKey.text, message.value, kRule);
+}
+template <Key kKey, class Value, FieldRule kRule>
+void list_fields(auto& fields, const OneField<kKey, Value, kRule>& message) {
+  fields(kKey.text, message.value, kRule);
 }
 
 /// Keys that the list does not name are not looked at.

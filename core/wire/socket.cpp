@@ -21,7 +21,6 @@
 #include <memory>
 #include <utility>
 
-#include "core/base/error.h"
 #include "core/base/ip_address.h"
 #include "core/log/print.h"
 

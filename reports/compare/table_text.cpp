@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/base/parse_value.h"
 #include "reports/compare/output.h"
 #include "reports/summary/facts.h"
 #include "reports/text/text.h"
@@ -75,7 +76,8 @@ std::string cases_text(const Comparison& comparison, const std::vector<VerdictLi
   }
   if (table.titles.empty()) return "";
   std::size_t widest = 0;
-  for (const std::string& line : split_text(render(table, style), '\n'))
+  const std::string text = render(table, style);
+  for (const std::string_view line : split(text, "\n"))
     if (line.starts_with("    ")) widest = std::max(widest, text_width(line));  // else a title
   if (style.narrow && widest > style.width) table.key_columns = 1;  // intervals and q go on below
   std::string legend =

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "core/base/parse_value.h"
 #include "core/base/printable.h"
 #include "reports/export/format.h"
 #include "reports/summary/facts.h"
@@ -39,7 +40,7 @@ std::string labels_of(const CaseNumbers& values) {
   std::string text = label("case", values.name) + "," + label("test", test_of(row)) + "," +
                      label("transport", transport_of(row));
   std::vector<std::string> used = {"case", "test", "transport", "quantile"};
-  for (const std::string& part : split_text(row.name, '/')) {
+  for (const std::string_view part : split(row.name, "/")) {
     const std::size_t colon = part.find(':');
     if (colon == part.npos) continue;
     const std::string name = label_name(part.substr(0, colon));

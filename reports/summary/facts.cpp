@@ -73,16 +73,6 @@ std::string value_text(const Json& value) {
   return printable(value.is_string() ? value.get_ref<const std::string&>() : value.dump());
 }
 
-std::vector<std::string> split_text(std::string_view text, char separator) {
-  std::vector<std::string> parts;
-  for (std::size_t begin = 0; begin <= text.size();) {
-    const std::size_t end = std::min(text.find(separator, begin), text.size());
-    parts.emplace_back(text.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return parts;
-}
-
 bool add_once(std::vector<std::string>& list, const std::string& text) {
   const bool is_new = std::ranges::find(list, text) == list.end();
   if (is_new) list.push_back(text);
@@ -91,14 +81,14 @@ bool add_once(std::vector<std::string>& list, const std::string& text) {
 
 std::string test_of(const Row& row) {
   const std::string test = text_at(row.case_object, "test");
-  return test.empty() ? split_text(row.name, '/').front() : test;
+  return test.empty() ? std::string(split(row.name, "/").front()) : test;
 }
 
 std::string transport_of(const Row& row) {
   if (const Json& told = fact_at(row.case_object, "transport"); told.is_string()) return told;
-  const std::vector<std::string> parts = split_text(row.name, '/');
+  const auto parts = split(row.name, "/");
   // A control path test's name has no transport.
-  return parts.size() < 2 || parts[1].find(':') != std::string::npos ? "" : parts[1];
+  return parts.size() < 2 || parts[1].find(':') != std::string::npos ? "" : std::string(parts[1]);
 }
 
 }  // namespace rdmameter

@@ -35,9 +35,6 @@ const Json& list_at(const Json& json, std::string_view where);
 /// A value without its unit, printable; nothing for null.
 std::string value_text(const Json& value);
 
-/// What stands between the separators; of a text without any, all of it.
-std::vector<std::string> split_text(std::string_view text, char separator);
-
 /// The test and the transport that the name's first two parts and `case` tell.
 std::string test_of(const Row& row);
 std::string transport_of(const Row& row);

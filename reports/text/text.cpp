@@ -15,6 +15,7 @@
 #include <iterator>
 #include <utility>
 
+#include "core/base/parse_value.h"
 #include "reports/summary/facts.h"
 
 namespace rdmameter {
@@ -222,9 +223,10 @@ std::string markdown_text(std::string_view text) {
 
 std::vector<std::string> common_parts(std::span<const std::string> names) {
   if (names.size() < 2) return {};
-  std::vector<std::string> common = split_text(names.front(), '/');
+  const auto first = split(names.front(), "/");
+  std::vector<std::string> common(first.begin(), first.end());
   for (const std::string& name : names) {
-    const std::vector<std::string> parts = split_text(name, '/');
+    const auto parts = split(name, "/");
     std::erase_if(common, [&](const std::string& part) {
       return part.find(':') == part.npos || std::ranges::count(parts, part) == 0;
     });
@@ -241,8 +243,8 @@ std::string first_names(std::span<const std::string> names, std::size_t most) {
 }
 
 std::string shorten_name(const std::string& name, std::span<const std::string> parts) {
-  std::vector<std::string> own = split_text(name, '/');
-  std::erase_if(own, [&](const std::string& part) { return std::ranges::count(parts, part) > 0; });
+  auto own = split(name, "/");
+  std::erase_if(own, [&](std::string_view part) { return std::ranges::count(parts, part) > 0; });
   return fmt::format("{}", fmt::join(own, "/"));
 }
 

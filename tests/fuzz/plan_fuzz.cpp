@@ -72,9 +72,9 @@ void take_endpoint(const nlohmann::json& message, std::uint32_t qps) {
 void take_ports(const nlohmann::json& message) {
   const EndSettings any{
       .device = {}, .port_num = kAuto, .gid_index = kAuto, .core = {}, .memory = {}};
-  const std::vector<PortFacts> ports = read_message<Ports>(message).ports;
+  const std::vector<PortFacts> ports = read_message<Ports>(message).value;
   const nlohmann::json again = make_message("", Ports{ports_to_tell(ports)});
-  require(read_message<Ports>(again).ports.size() == ports.size());
+  require(read_message<Ports>(again).value.size() == ports.size());
   const EndPorts end{ports, any};
   const PortFacts* const alone = choose_port(end, Transport::rc);
   const auto pair = choose_port_pair(end, end, Transport::rc);

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "core/base/error.h"
+#include "core/verbs/capability.h"
 #include "core/verbs/check.h"
 #include "core/verbs/device.h"
 #include "core/verbs/probe.h"
@@ -88,7 +89,7 @@ void require_iwarp_has(const OpenDevice& device, const TestCase& test_case) {
   if (test_case.multicast()) lacks("multicast", "use a test over --transport rc");
   if (test_case.transport != Transport::rc)
     lacks(test_case.transport == Transport::uc ? "UC" : "UD", "use --transport rc");
-  if (has_atomics(test_case) && device.limits.atomic_cap == IBV_ATOMIC_NONE)
+  if (has_atomics(test_case) && !device_has(device.limits, "atomics"))
     lacks("atomic operations", "use a test of sends, writes or reads");
   if (!test_case.by_cm())
     throw Unsupported(
@@ -138,9 +139,9 @@ void require_reached_apart(std::span<OpenDevice* const> devices, const TestCase&
 void require_paging(const DeviceLimits& limits, const TestCase& test_case, std::uint32_t uses,
                     const std::string& where) {
   if (!test_case.registration.odp) return;
-  if ((limits.odp.general_caps & IBV_ODP_SUPPORT) == 0)
+  if (!device_has(limits, "on_demand_paging"))
     throw Unsupported(fmt::format("{} has no on-demand paging: use --odp off", where));
-  const std::uint32_t lacks = uses & ~paging_of(limits.odp, test_case.transport);
+  const std::uint32_t lacks = uses & ~paging_of(limits.attributes.odp_caps, test_case.transport);
   for (const auto& [use, name] : kPagedUses)
     if ((lacks & use) != 0)
       throw Unsupported("{} has no on-demand paging for {} over {}: use --odp off{}", where, name,

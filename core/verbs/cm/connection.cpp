@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/verbs/cm/connection.h"
 
+#include <endian.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
@@ -9,7 +10,7 @@
 #include <array>
 #include <cerrno>
 #include <charconv>
-#include <utility>
+#include <cstring>
 
 #include "core/base/error.h"
 #include "core/verbs/check.h"
@@ -135,24 +136,14 @@ namespace {
 constexpr std::size_t kNonceAt = 4, kNonceBytes = 32, kIndexAt = kNonceAt + kNonceBytes;
 static_assert(kIndexAt + 2 * sizeof(std::uint32_t) == kCmRequestBytes);
 
-void put(std::span<std::uint8_t, 4> to, std::uint32_t value) {
-  for (std::size_t i = 0; i < 4; ++i) to[i] = static_cast<std::uint8_t>(value >> (24 - 8 * i));
-}
-
-std::uint32_t get(std::span<const std::uint8_t> from) {
-  std::uint32_t value = 0;
-  for (std::size_t i = 0; i < 4; ++i) value = value << 8 | from[i];
-  return value;
-}
-
 }  // namespace
 
 std::array<std::uint8_t, kCmRequestBytes> cm_request_bytes(const CmRequest& request) {
   std::array<std::uint8_t, kCmRequestBytes> bytes{};
   for (std::size_t i = 0; i < kNonceBytes; ++i)
     std::from_chars(&request.nonce[2 * i], &request.nonce[2 * i] + 2, bytes[kNonceAt + i], 16);
-  put(std::span(bytes).subspan<kIndexAt, 4>(), request.index);
-  put(std::span(bytes).subspan<kIndexAt + 4, 4>(), request.qpn);
+  const std::array numbers{htobe32(request.index), htobe32(request.qpn)};
+  std::memcpy(&bytes[kIndexAt], numbers.data(), sizeof numbers);
   return bytes;
 }
 
@@ -161,8 +152,10 @@ std::optional<CmRequest> cm_request_from(std::span<const std::uint8_t> data) {
   CmRequest request;
   for (std::size_t i = 0; i < kNonceBytes; ++i)
     request.nonce += fmt::format("{:02x}", data[kNonceAt + i]);
-  request.index = get(data.subspan(kIndexAt));
-  request.qpn = get(data.subspan(kIndexAt + 4));
+  std::array<std::uint32_t, 2> numbers;
+  std::memcpy(numbers.data(), &data[kIndexAt], sizeof numbers);
+  request.index = be32toh(numbers[0]);
+  request.qpn = be32toh(numbers[1]);
   return request;
 }
 

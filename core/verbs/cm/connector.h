@@ -6,7 +6,6 @@
 #include <rdma/rdma_cma.h>
 
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <span>
 #include <string>

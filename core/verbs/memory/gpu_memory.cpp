@@ -13,7 +13,6 @@
 
 #include "core/base/error.h"
 #include "core/base/parse_value.h"
-#include "core/test_case/test_case.h"
 #include "core/verbs/check.h"
 
 namespace rdmameter {

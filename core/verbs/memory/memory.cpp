@@ -18,7 +18,6 @@
 #include "core/test_case/test_case.h"
 #include "core/verbs/check.h"
 #include "core/verbs/link_rate.h"
-#include "core/verbs/memory/memory_file.h"
 
 namespace rdmameter {
 namespace {

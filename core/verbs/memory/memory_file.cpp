@@ -21,7 +21,6 @@
 #include "core/base/kernel_files.h"
 #include "core/test_case/test_case.h"
 #include "core/verbs/check.h"
-#include "core/wire/wait.h"
 
 namespace rdmameter {
 namespace {

@@ -235,7 +235,7 @@ TEST(NotJoined, SaysSoWhereNoPairCould) {
 
 TEST(PortsOnTheWire, AreWhatTheyWere) {
   const auto ports = ports_of({"a/1 roce 10.0.0.1/24 no-rc", "b/1 closed", "c/2 ib DOWN"});
-  const auto got = read_message<Ports>(make_message("ports", Ports{ports_to_tell(ports)})).ports;
+  const auto got = read_message<Ports>(make_message("ports", Ports{ports_to_tell(ports)})).value;
   ASSERT_EQ(got.size(), ports.size());
   for (std::size_t i = 0; i < ports.size(); ++i) {
     EXPECT_EQ(got[i].where(), ports[i].where());

@@ -132,7 +132,7 @@ TEST_F(Refusals, OfThreadDomainsNeedNoErrno) {
 }
 
 TEST_F(Refusals, OfAtomicsSayThatThereAreNone) {
-  device.limits.atomic_cap = IBV_ATOMIC_NONE;
+  device.limits.attributes.orig_attr.atomic_cap = IBV_ATOMIC_NONE;
   EXPECT_THAT(refusal(device, default_case(Opcode::fetch_add, Pattern::bandwidth), Role::initiator),
               HasSubstr("has no atomic operations"));
 }
