@@ -16,7 +16,6 @@
 #include <utility>
 
 #include "core/base/parse_value.h"
-#include "reports/summary/facts.h"
 
 namespace rdmameter {
 namespace {
