@@ -13,7 +13,8 @@ struct AddressHandles {
   using Object = Ah;
   static constexpr Verb kMakes = Verb::create_ah;
   static constexpr auto kFree = ibv_destroy_ah;
-  static constexpr std::string_view making_verb = "ibv_create_ah", freeing_verb = "ibv_destroy_ah";
+  static constexpr std::string_view freeing_verb = "ibv_destroy_ah";
+  static constexpr std::string_view making_verb() { return "ibv_create_ah"; }
 
   AddressHandles(OpenDevice& device, const TestCase&)
       : attributes(ah_attributes(path_to_itself(device))),
@@ -22,7 +23,7 @@ struct AddressHandles {
 
   ibv_ah* try_to_make() noexcept { return ibv_create_ah(pd.get(), &attributes); }
   Ah made() {
-    return Ah{check_pointer([this] { return try_to_make(); }, making_verb, object())};
+    return Ah{check_pointer([this] { return try_to_make(); }, making_verb(), object())};
   }
   std::string object() const { return fmt::format("towards itself on {}", where); }
 

@@ -12,7 +12,8 @@ struct Cqs {
   using Object = Cq;
   static constexpr Verb kMakes = Verb::create_cq;
   static constexpr auto kFree = ibv_destroy_cq;
-  static constexpr std::string_view making_verb = "ibv_create_cq", freeing_verb = "ibv_destroy_cq";
+  static constexpr std::string_view freeing_verb = "ibv_destroy_cq";
+  static constexpr std::string_view making_verb() { return "ibv_create_cq"; }
 
   Cqs(OpenDevice& device, const TestCase& test_case)
       : context(*device.context),
@@ -21,7 +22,7 @@ struct Cqs {
 
   ibv_cq* try_to_make() noexcept { return ibv_create_cq(&context, entries, nullptr, nullptr, 0); }
   Cq made() {
-    return Cq{check_pointer([this] { return try_to_make(); }, making_verb, object())};
+    return Cq{check_pointer([this] { return try_to_make(); }, making_verb(), object())};
   }
   std::string object() const { return fmt::format("{} entries on {}", entries, where); }
 

@@ -40,18 +40,18 @@ struct Regions {
         memory(*device.context, device.limits.max_dm_size_bytes, test_case.size_bytes,
                device.numa_node, test_case.initiator.memory, where, device.memory,
                test_case.registration.gpu),
-        making_verb(memory.registering_verb()),
         pd(make_pd(device)),
         access(possible_access(memory, *pd, test_case)) {}
 
   ibv_mr* try_to_make() noexcept { return memory.try_to_register(*pd, 0, size_bytes, access); }
   Mr made() const { return memory.register_part(*pd, 0, size_bytes, access); }
   std::string object() const { return fmt::format("{} bytes on {}", size_bytes, where); }
+  /// Of a GPU's memory it changes when the kernel refuses the first way.
+  std::string_view making_verb() const noexcept { return memory.registering_verb(); }
 
   const std::uint64_t size_bytes;
   const std::string where;
   const MessageMemory memory;
-  const std::string_view making_verb;
   const Pd pd;
   const int access;
 };

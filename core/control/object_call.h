@@ -31,7 +31,7 @@ class ObjectCall : public ControlCall {
   }
   void undo() noexcept override { object_.reset(); }
   std::string_view verb() const noexcept override {
-    return makes_ ? kind_.making_verb : kind_.freeing_verb;
+    return makes_ ? kind_.making_verb() : kind_.freeing_verb;
   }
   std::string object() const override { return kind_.object(); }
 

@@ -24,7 +24,8 @@ struct Qps {
   using Object = Qp;
   static constexpr Verb kMakes = Verb::create_qp;
   static constexpr auto kFree = ibv_destroy_qp;
-  static constexpr std::string_view making_verb = "ibv_create_qp", freeing_verb = "ibv_destroy_qp";
+  static constexpr std::string_view freeing_verb = "ibv_destroy_qp";
+  static constexpr std::string_view making_verb() { return "ibv_create_qp"; }
 
   Qps(OpenDevice& opened, const TestCase& asked)
       : device(opened),
@@ -46,7 +47,7 @@ struct Qps {
   }
   [[noreturn]] void fail_to_make(int error) const {
     require_transport(device, test_case);
-    throw_failure(making_verb, object(), error);
+    throw_failure(making_verb(), object(), error);
   }
   std::string object() const { return "QP on " + device.port.where(); }
 
