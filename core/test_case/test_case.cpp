@@ -106,15 +106,20 @@ bool gpu_names(const std::string& text) {
 }
 
 bool good_cpus(const Axis& axis, std::string_view text) {
+  if (text.size() >= 256) return false;  // not read: a peer's list of ranges could fill the memory
   const std::vector<unsigned> cpus = cpu_list(text, kCpuSeparator);
-  return !cpus.empty() && text.size() < 256 && *std::ranges::max_element(cpus) <= axis.max;
+  return !cpus.empty() && *std::ranges::max_element(cpus) <= axis.max;
 }
 
 constexpr std::string_view kBurst = "burst:";
 
+/// Longer than any good value, and short enough that a peer's costs little to take apart.
+constexpr std::size_t kMostText = std::size_t{1} << 16;
+
 /// @return  the number that the text is, in no certain range; of an axis that has a text 0; nothing:
 ///          the text is none of its kind
 std::optional<std::uint64_t> parse(const Axis& axis, std::string_view text) {
+  if (text.size() > kMostText) return std::nullopt;
   const auto if_good = [](bool good) {
     return good ? std::optional<std::uint64_t>(0) : std::nullopt;
   };
