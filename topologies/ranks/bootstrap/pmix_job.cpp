@@ -15,6 +15,7 @@
 #include <future>
 #include <memory>
 #include <set>
+#include <thread>
 
 #include "core/base/error.h"
 #include "core/base/printable.h"
@@ -181,11 +182,17 @@ void PmixJob::publish(const std::string& card) {
 }
 
 std::string PmixJob::card_of(Rank rank) const {
-  try {
-    return get_by(rank, Deadline::in(patience_));
-  } catch (const MeasurementError& error) {
-    throw MeasurementError(fmt::format("nothing from {}; the run ends on all ranks ({})",
-                                       name_of(rank), error.what()));
+  const Deadline deadline = Deadline::in(patience_);
+  while (true) {
+    try {
+      return get(rank, std::max(kShortest, std::chrono::ceil<milliseconds>(deadline.remaining())));
+    } catch (const MeasurementError& error) {  // some servers say at once that they do not know it
+      if (deadline.passed())
+        throw MeasurementError(fmt::format("nothing from {}; the run ends on all ranks ({})",
+                                           name_of(rank), error.what()));
+    }
+    if (wait_for(-1, 0, Deadline::in(kGlance), interrupt_) == Waited::interrupted)
+      throw Interrupted("interrupted");
   }
 }
 
@@ -258,21 +265,6 @@ std::string PmixJob::get(Rank rank, milliseconds limit) const {
   return std::move(said.text);
 }
 
-/// Some servers wait for what a rank has not yet put, others say at once that they do not know
-/// it: asked again.
-/// @throws MeasurementError  of the last answer; Interrupted
-std::string PmixJob::get_by(Rank rank, Deadline deadline) const {
-  while (true) {
-    try {
-      return get(rank, std::max(kShortest, std::chrono::ceil<milliseconds>(deadline.remaining())));
-    } catch (const MeasurementError&) {
-      if (deadline.passed()) throw;
-    }
-    if (wait_for(-1, 0, Deadline::in(kGlance), interrupt_) == Waited::interrupted)
-      throw Interrupted("interrupted");
-  }
-}
-
 std::string PmixJob::name_of(Rank rank) const {
   pmix_info_t only_what_is_here;  // who does not answer is not asked
   const bool yes = true;
@@ -287,12 +279,16 @@ std::string PmixJob::name_of(Rank rank) const {
       value && value->type == PMIX_STRING ? value->data.string : "a host not known yet");
 }
 
+/// Not interrupted: who is missing is said also when the launcher is lost, and has ended this.
 bool PmixJob::has_put(Rank rank, Deadline deadline) const {
-  try {
-    get_by(rank, deadline);
-    return true;
-  } catch (const MeasurementError&) {
-    return false;
+  while (true) {
+    try {
+      get(rank, std::max(kShortest, std::chrono::ceil<milliseconds>(deadline.remaining())));
+      return true;
+    } catch (const MeasurementError&) {
+      if (deadline.passed()) return false;
+    }
+    std::this_thread::sleep_for(kGlance);
   }
 }
 

@@ -60,7 +60,6 @@ class PmixJob {
   void commit();
   void fence();
   std::string get(Rank rank, std::chrono::milliseconds limit) const;
-  std::string get_by(Rank rank, Deadline deadline) const;
   bool has_put(Rank rank, Deadline deadline) const;
   std::string who_is_missing() const;
 
