@@ -32,7 +32,7 @@ constexpr std::size_t kMaxFailureBytes = 4096;
 
 Failure failure_of(const std::exception& error) {
   return {.kind = std::string(failure_kind(error)),
-          .reason = std::string(beginning(printable(error.what()), kMaxFailureBytes))};
+          .reason = std::string(beginning(printable(error_text(error)), kMaxFailureBytes))};
 }
 
 /// What all ranks tell each other before the first case.
