@@ -28,7 +28,8 @@ std::optional<std::int64_t> read_number(const std::filesystem::path& file);
 /// Reads a count, which uses all 64 bits.
 std::optional<std::uint64_t> read_count(const std::filesystem::path& file);
 
-/// What is in a folder, as paths, sorted; none where it cannot be read. Throws nothing.
+/// What is in a folder, as paths, sorted; where it cannot be read, what was read before the error.
+/// Throws nothing.
 std::vector<std::filesystem::path> entries_of(const std::filesystem::path& folder);
 
 // Lists of CPUs, as the kernel, taskset(1) and --core write them.

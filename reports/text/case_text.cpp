@@ -164,6 +164,8 @@ std::string latency_title(const Group& group) {
       // by LatencyData::Definition
       "round trip",           "completion latency",      "time of a call", "time of an exchange",
       "time of a collective", "response, from due time", "service",        "lateness"};
+  static_assert(std::size(kTitles) ==
+                static_cast<std::size_t>(LatencyData::Definition::lateness) + 1);
   for (const Row* row : rows_of(group))
     if (row->latency) {
       if (row->latency->half_round_trip) return "half round trip";

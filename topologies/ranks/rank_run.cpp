@@ -87,7 +87,7 @@ void RankRun::await_barrier() {
 /// Waits until the others have this rank's part of the last barrier: who destroys its QPs before
 /// that leaves them waiting.
 void RankRun::retire_barrier() {
-  while (!barrier_.retired() && barrier_.end.why == LoopResult::Why::done && !stop_.requested())
+  while (!stop_.requested() && !barrier_.retired() && barrier_.end.why == LoopResult::Why::done)
     loops_.wait(barrier_.cq);
   if (barrier_.end.why != LoopResult::Why::done) state_.end = barrier_.end;
   check();

@@ -58,8 +58,10 @@ void end_switch([[maybe_unused]] void* fake_stack, [[maybe_unused]] const void**
 SparseMemory sparse_memory(std::size_t bytes, const std::string& use) {
   void* const begin = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (begin == MAP_FAILED)
-    throw std::system_error(errno, std::generic_category(), "mmap of a simulated rank's " + use);
+  if (begin == MAP_FAILED) {
+    const int error = errno;
+    throw std::system_error(error, std::generic_category(), "mmap of a simulated rank's " + use);
+  }
   return {static_cast<std::byte*>(begin), Unmap{bytes}};
 }
 
