@@ -11,6 +11,7 @@
 #include "core/base/error_text.h"
 #include "core/base/thread.h"
 #include "core/engine/placement/placement.h"
+#include "reports/summary/facts.h"
 
 namespace rdmameter {
 namespace {
@@ -183,8 +184,8 @@ class BackgroundMeasurer final : public MeasurerOver {
 /// case waits the same way beside it and alone.
 TestCase BackgroundMeasurer::with_wait(TestCase test_case) const {
   const auto mine = initiator_environment(), theirs = responder_environment();
-  const bool one_machine = mine.is_object() && theirs.is_object() && mine.contains("boot_id") &&
-                           mine.at("boot_id") == theirs.value("boot_id", nlohmann::ordered_json());
+  const nlohmann::ordered_json& boot = fact_at(mine, "/boot_id");  // null: not readable
+  const bool one_machine = boot.is_string() && boot == fact_at(theirs, "/boot_id");
   const std::uint64_t loops = test_case.loops(Role::responder) + loops_;
   if (test_case.wait == Wait::automatic && loops * (one_machine ? 2 : 1) > allowed_cpus())
     test_case.wait = Wait::yield;

@@ -39,12 +39,9 @@ std::optional<std::uint64_t> max_qp_of(const nlohmann::ordered_json& environment
 }
 
 bool share_device(const nlohmann::ordered_json& a, const nlohmann::ordered_json& b) {
-  for (const char* path : {"/boot_id", "/device/name"}) {
-    const nlohmann::ordered_json::json_pointer pointer(path);
-    if (!a.contains(pointer) || !b.contains(pointer) || a.at(pointer) != b.at(pointer))
-      return false;
-  }
-  return true;
+  return std::ranges::all_of(std::array{"/boot_id", "/device/name"}, [&](const char* path) {
+    return fact_at(a, path).is_string() && fact_at(a, path) == fact_at(b, path);
+  });
 }
 
 CurveEnd curve_end(const ConnectionsRequest& request, const ConnectionKind& kind,
