@@ -43,7 +43,7 @@ std::uint64_t run_of(const Row& row, std::size_t runs, const std::string& path) 
   const auto found = row.extra.find("run");
   if (found == row.extra.end()) return 0;
   if (!found->is_number_unsigned() || found->get<std::uint64_t>() >= runs)
-    throw UsageError(fmt::format("{}: {}: run names none of the file's runs.", path, row.name));
+    throw UsageError("{}: {}: run names none of the file's runs.", path, row.name);
   return found->get<std::uint64_t>();
 }
 
@@ -61,9 +61,9 @@ Part look_at(const std::string& path, Rows looked) {
   Part part{.path = path, .read = rows_reader(path)};
   part.read({[&](Json& context) {
                if (context.at(kOurs).contains("ab"))
-                 throw UsageError(fmt::format(
+                 throw UsageError(
                      "{}: holds both sides of a comparison ('rdmameter ab'), not runs to be merged",
-                     path));
+                     path);
                part.runs = runs_of(path, context).size();
                part.context = std::move(context);
              },
@@ -127,8 +127,7 @@ class Merging {
 
  private:
   [[noreturn]] static void refuse_changed(const std::string& path) {
-    throw UsageError(
-        fmt::format("{}: has changed while it was merged. Merge again when it is whole.", path));
+    throw UsageError("{}: has changed while it was merged. Merge again when it is whole.", path);
   }
 
   void check_environment(const Part& part) {
@@ -140,9 +139,9 @@ class Merging {
         mixed_.insert(list.begin(), list.end());
     if (changes.empty() || allow_environment_change_) return;
     throw UsageError(
-        fmt::format("{}: was measured in another environment than the first file (BASE here):\n  "
-                    "{}\n--allow-environment-change merges them anyway.",
-                    part.path, fmt::join(changes, "\n  ")));
+        "{}: was measured in another environment than the first file (BASE here):\n  "
+        "{}\n--allow-environment-change merges them anyway.",
+        part.path, fmt::join(changes, "\n  "));
   }
 
   /// A merged result states one list of them.
@@ -151,10 +150,10 @@ class Merging {
     if (!defaults_) defaults_ = here;
     if (const auto differences = defaults_->differences(here); !differences.empty())
       throw UsageError(
-          fmt::format("{}: was measured under other defaults than the first file: {}. 'rdmameter "
-                      "compare' takes "
-                      "both as they are.",
-                      part.path, fmt::join(differences, ", ")));
+          "{}: was measured under other defaults than the first file: {}. 'rdmameter "
+          "compare' takes "
+          "both as they are.",
+          part.path, fmt::join(differences, ", "));
     defaults_->complete(here);
     stated_ = stated_ || part.context.at(kOurs).contains("defaults");
   }
@@ -163,9 +162,9 @@ class Merging {
     for (const Json& run : runs_of(part.path, part.context)) {
       const auto [known, is_new] = files_of_runs_.emplace(identity_of(run), part.path);
       if (!is_new)
-        throw UsageError(fmt::format(
+        throw UsageError(
             "{} and {} hold the same run: counted twice it would make chance look certain",
-            known->second, part.path));
+            known->second, part.path);
     }
   }
 

@@ -100,8 +100,8 @@ void BackgroundTraffic::await_steady(const InterruptSource& user) {
   while (!changed_.wait_for(lock, kLook, [this] { return ended_ || steady(); })) {
     if (user.requested()) throw Interrupted("interrupted");
     if (deadline.passed())
-      throw MeasurementError(fmt::format("the background, {}, has not begun within {} s",
-                                         case_.test, kBegins.count()));
+      throw MeasurementError("the background, {}, has not begun within {} s", case_.test,
+                             kBegins.count());
   }
   if (ended_) throw_why_it_ended();
   if (alone_per_s_) return;
@@ -126,8 +126,7 @@ BackgroundData BackgroundTraffic::between(Clock::time_point begin, Clock::time_p
   std::unique_lock lock{mutex_};
   const auto known = [&] { return ended_ || samples_.back().at >= end; };
   if (!changed_.wait_for(lock, kEnds, known))
-    throw MeasurementError(
-        fmt::format("the background, {}, no longer tells what it does", case_.test));
+    throw MeasurementError("the background, {}, no longer tells what it does", case_.test);
   if (ended_) throw_why_it_ended();
   const double operations = operations_until(end) - operations_until(begin);
   const auto count = static_cast<std::uint64_t>(operations + 0.5);

@@ -43,9 +43,9 @@ class Values {
 
  private:
   [[noreturn]] void refuse(const std::string& why) const {
-    throw UsageError(fmt::format("--{} {}: {}; it takes {}, lists (A,B) of these{}", axis_.option,
-                                 list_, why, accepts_text(axis_),
-                                 has_ranges() ? ", and ranges (A..B doubles, A..B:S steps)" : ""));
+    throw UsageError("--{} {}: {}; it takes {}, lists (A,B) of these{}", axis_.option, list_, why,
+                     accepts_text(axis_),
+                     has_ranges() ? ", and ranges (A..B doubles, A..B:S steps)" : "");
   }
 
   bool has_ranges() const {
@@ -126,9 +126,9 @@ void refuse_zero_among(const Axis& axis, std::string_view list,
       std::ranges::find(texts, "0") == texts.end())
     return;
   throw UsageError(
-      fmt::format("--duration '{}': a comma separates values, and 0 is measured until Ctrl-C, so "
-                  "it goes with no other{}",
-                  printable(list), decimal_comma_hint(list)));
+      "--duration '{}': a comma separates values, and 0 is measured until Ctrl-C, so "
+      "it goes with no other{}",
+      printable(list), decimal_comma_hint(list));
 }
 
 }  // namespace
@@ -160,9 +160,9 @@ const GivenAxis* find_given(std::span<const GivenAxis> given, std::string_view o
 }
 
 UsageError too_many() {
-  return UsageError(fmt::format(
+  return UsageError(
       "these tests and axes make more than {} cases: give shorter lists, or run them in parts",
-      kMaxCases));
+      kMaxCases);
 }
 
 /// Walks the axes in the table's order, so that whether one applies is known from those before it.
@@ -315,8 +315,8 @@ void refuse_unused(std::span<const GivenAxis> given, std::span<const PlannedCase
     if (!cases.empty() && std::ranges::none_of(cases, [&](const PlannedCase& planned) {
           return std::ranges::find(planned.used, one.option()) != planned.used.end();
         }))
-      throw UsageError(fmt::format("--{} does not apply to any selected test{}", one.option(),
-                                   where_it_has(*one.axis, cases)));
+      throw UsageError("--{} does not apply to any selected test{}", one.option(),
+                       where_it_has(*one.axis, cases));
 }
 
 // Which tests of the catalog people name.
@@ -329,13 +329,12 @@ bool matches(const std::string& pattern, const Test& test) {
 
 [[noreturn]] void refuse(const std::string& text) {
   if (text.find(',') != std::string::npos)
-    throw UsageError(
-        fmt::format("there is no test '{}': tests are separated by blanks, not by commas", text));
+    throw UsageError("there is no test '{}': tests are separated by blanks, not by commas", text);
   std::vector<std::string_view> names;
   for (const Test& test : catalog()) names.push_back(test.name);
-  throw UsageError(fmt::format(
+  throw UsageError(
       "there is no test '{}'{} (`rdmameter run --list` prints them; also all, or a glob: '*_lat')",
-      text, did_you_mean(text, names)));
+      text, did_you_mean(text, names));
 }
 
 }  // namespace

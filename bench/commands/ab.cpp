@@ -57,7 +57,7 @@ class ScratchDirectory {
   ScratchDirectory() {
     std::string pattern = std::filesystem::temp_directory_path() / "rdmameter-ab-XXXXXX";
     if (mkdtemp(pattern.data()) == nullptr)
-      throw MeasurementError(fmt::format("{}: cannot be created", pattern));
+      throw MeasurementError("{}: cannot be created", pattern);
     path_ = pattern;
   }
   ~ScratchDirectory() {
@@ -270,7 +270,7 @@ class OutputFile {
     if (kept_) return;
     path_ = (std::filesystem::temp_directory_path() / "rdmameter-ab-XXXXXX").string();
     const int file = mkstemp(path_.data());
-    if (file < 0) throw MeasurementError(fmt::format("{}: cannot be created", path_));
+    if (file < 0) throw MeasurementError("{}: cannot be created", path_);
     close(file);
   }
   ~OutputFile() {
@@ -317,9 +317,9 @@ void check_cases(const AbPlan& plan, const InterruptSource& interrupt) {
   const std::size_t other = names_of_side(plan, plan.b, interrupt).size();
   if (names.size() != other)
     throw UsageError(
-        fmt::format("side A measures {} cases, side B {}: give each side one value for what "
-                    "differs, so that every case has its counterpart",
-                    names.size(), other));
+        "side A measures {} cases, side B {}: give each side one value for what "
+        "differs, so that every case has its counterpart",
+        names.size(), other);
   const std::string remark =
       power_remark(plan.looks.back(), names.size(), Replication::blocks, plan.looks.size());
   if (!remark.empty()) tell_lines("rdmameter: {}\n", remark);

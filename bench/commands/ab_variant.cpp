@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/commands/ab_variant.h"
 
-#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -24,8 +23,8 @@ std::vector<std::string> words_of(const Variant& side, const std::string& text) 
   std::vector<std::string> words;
   for (const ShellWord& word : split_words(text)) {
     if (word.open_quote != '\0')
-      throw UsageError(fmt::format("--{} {}: the quote {} is never closed", side.letter, side.text,
-                                   word.open_quote));
+      throw UsageError("--{} {}: the quote {} is never closed", side.letter, side.text,
+                       word.open_quote);
     words.push_back(word.text);
   }
   return words;
@@ -67,7 +66,7 @@ void refuse_own_options(std::string_view command, const std::vector<std::string>
     for (const auto& [names, remedy] : own)
       for (const std::string_view name : split(names, ","))
         if (is_option(word, name))
-          throw UsageError(fmt::format("{}: {} cannot stand after --: {}", command, name, remedy));
+          throw UsageError("{}: {} cannot stand after --: {}", command, name, remedy);
 }
 
 Variant read_side(const std::string& letter, const std::string& text) {
@@ -82,8 +81,8 @@ Variant read_side(const std::string& letter, const std::string& text) {
       word != words.end() && !word->starts_with('-') && word->find('/') != word->npos;
   side.program = named ? *word++ : this_program();
   if (access(side.program.c_str(), X_OK) != 0)
-    throw UsageError(fmt::format("--{} {}: {} cannot be executed: {}", letter, side.text,
-                                 side.program, std::strerror(errno)));
+    throw UsageError("--{} {}: {} cannot be executed: {}", letter, side.text, side.program,
+                     std::strerror(errno));
   side.options.assign(word, words.end());
   return side;
 }

@@ -388,9 +388,9 @@ std::vector<std::string> read_device_names(const std::string& option, const std:
   for (const std::string& name : names)
     if (name.empty() || name == kAllDevices || name == "null")
       throw UsageError(
-          fmt::format("--{} '{}': takes names of devices, with commas between them, "
-                      "or all",
-                      option, list));
+          "--{} '{}': takes names of devices, with commas between them, "
+          "or all",
+          option, list);
   return names;
 }
 

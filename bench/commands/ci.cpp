@@ -49,8 +49,8 @@ void prepare_directory(const CiArguments& options) {
   std::error_code error;
   std::filesystem::create_directories(options.directory, error);
   if (error)
-    throw UsageError(fmt::format("--out {}: the directory cannot be created: {}", options.directory,
-                                 error.message()));
+    throw UsageError("--out {}: the directory cannot be created: {}", options.directory,
+                     error.message());
   for (const char* name : {"new.json", "report.html", "junit.xml", "summary.md", "annotations.txt"})
     std::filesystem::remove(artefact(options, name), error);
 }
@@ -137,8 +137,8 @@ ExitStatus judge_files(const CiArguments& options, const Runs& runs, const Invoc
   if (options.base.empty()) {
     write_report({.files = {result}, .output = page});
     if (runs.failed)  // a base without numbers would let every later job pass
-      throw MeasurementError(fmt::format(
-          "cases failed, as said above, so {} is no base. What was measured is in it", result));
+      throw MeasurementError(
+          "cases failed, as said above, so {} is no base. What was measured is in it", result);
     print_lines(
         "Nothing is judged without --base or --base-binary. {} can be a --base from now on.\n",
         result);
@@ -183,8 +183,8 @@ void check(const CiArguments& options) {
   refuse_own_options("ci", options.common,
                      {{"-o,--output", "--out has the results"}, {"--plan", "give it before"}});
   if (!options.base_binary.empty() && access(options.base_binary.c_str(), X_OK) != 0)
-    throw UsageError(fmt::format("--base-binary {}: cannot be executed: {}", options.base_binary,
-                                 std::strerror(errno)));
+    throw UsageError("--base-binary {}: cannot be executed: {}", options.base_binary,
+                     std::strerror(errno));
   if (!options.base.empty()) read_comparable(options.base);  // before minutes of measuring
 }
 

@@ -91,8 +91,8 @@ ExitStatus run_doctor(const DoctorOptions& options, const InterruptSource& inter
   else
     print_for_people(diagnosis, options.host);
   if (!diagnosis.why_no_peer.empty())
-    throw MeasurementError(fmt::format(
-        "the peer cannot be asked, so only this machine was examined: {}", diagnosis.why_no_peer));
+    throw MeasurementError("the peer cannot be asked, so only this machine was examined: {}",
+                           diagnosis.why_no_peer);
   return status_of_findings(diagnosis, options.strict);
 }
 

@@ -36,9 +36,9 @@ ExitStatus add(const HistoryArguments& options) {
                  printable(path_of_result), count);
     entries.push_back(history_entry(file, options.commit));
     if (entries.back().cases.empty())
-      throw UsageError(fmt::format(
+      throw UsageError(
           "{}: no case of it has been measured, so there is nothing to add: leave it out",
-          path_of_result));
+          path_of_result);
   }
   std::vector<HistoryEntry> known = newest_entries(path);
   for (std::size_t i = 0; i < entries.size(); ++i) {
@@ -62,7 +62,7 @@ History read_end(const HistoryArguments& options, std::size_t newest) {
   for (const std::string& line : history.broken)
     tell_lines("rdmameter: {} The line is left out.\n", printable(line));
   if (history.entries.empty() && !history.broken.empty())
-    throw UsageError(fmt::format("{}: none of its lines can be read.", path));
+    throw UsageError("{}: none of its lines can be read.", path);
   return history;
 }
 
@@ -96,8 +96,7 @@ ExitStatus acknowledge(const HistoryArguments& options) {
            std::ranges::find(entry.cases, options.name, &HistoryCase::name) != entry.cases.end();
   };
   if (std::ranges::none_of(history.entries, is_meant))
-    throw UsageError(
-        fmt::format("history ack: no result of {} has a case '{}'", since, options.name));
+    throw UsageError("history ack: no result of {} has a case '{}'", since, options.name);
   append_acknowledgement(history_path(options.files.front()),
                          {options.name, options.metric, since, options.note});
   return ExitStatus::pass;

@@ -2,7 +2,6 @@
 // rdmameter perftest: perftest's own command lines, and links with the names of its tools.
 #include "bench/commands/perftest.h"
 
-#include <fmt/format.h>
 #include <sys/prctl.h>
 
 #include <csignal>
@@ -52,15 +51,15 @@ void install_links(const std::string& folder) {
   const fs::path program = fs::read_symlink("/proc/self/exe");
   std::error_code error;
   if (!fs::is_directory(folder, error))
-    throw UsageError(fmt::format("--install {}: there is no such folder: mkdir it first", folder));
+    throw UsageError("--install {}: there is no such folder: mkdir it first", folder);
   for (const PerftestTool& tool : perftest_tools()) {
     const fs::path link = fs::path(folder) / tool.name;
     const bool ours = fs::is_symlink(link, error) && fs::read_symlink(link, error) == program;
     if (ours) continue;
     fs::create_symlink(program, link, error);
     if (error)
-      throw UsageError(fmt::format("--install {}: cannot create {}: {}", folder, link.string(),
-                                   error.message()));
+      throw UsageError("--install {}: cannot create {}: {}", folder, link.string(),
+                       error.message());
   }
   for (const PerftestTool& tool : perftest_tools())
     print("{}\n", (fs::path(folder) / tool.name).string());
@@ -107,13 +106,12 @@ ExitStatus run_tool(const PerftestTool& tool, const std::vector<std::string>& ar
 /// @throws UsageError  `name` stands where perftest's tools are named
 [[noreturn]] void refuse_tool(const std::string& name) {
   if (name.starts_with("raw_ethernet"))
-    throw UsageError(fmt::format(
-        "perftest: rdmameter does not send raw Ethernet frames: for {} use perftest itself", name));
+    throw UsageError(
+        "perftest: rdmameter does not send raw Ethernet frames: for {} use perftest itself", name);
   std::vector<std::string_view> tools;
   for (const PerftestTool& tool : perftest_tools()) tools.push_back(tool.name);
-  throw UsageError(
-      fmt::format("perftest has no tool '{}'{} ('rdmameter perftest --help' names them)", name,
-                  did_you_mean(name, tools)));
+  throw UsageError("perftest has no tool '{}'{} ('rdmameter perftest --help' names them)", name,
+                   did_you_mean(name, tools));
 }
 
 }  // namespace

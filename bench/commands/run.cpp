@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // rdmameter run: from options to rows.
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <memory>
 #include <random>
@@ -58,18 +56,17 @@ std::vector<PlannedCase> select_cases(const RunOptions& options, const Benchmark
     if (!host.name.empty()) names.push_back(host.name);
   if (!names.empty()) cases = at_each_host(cases, names);
   std::erase_if(cases, [&](const PlannedCase& planned) { return !flags.selects(planned.name); });
-  if (cases.empty())
-    throw UsageError(fmt::format("--benchmark_filter={} matches no case", flags.filter));
+  if (cases.empty()) throw UsageError("--benchmark_filter={} matches no case", flags.filter);
   return cases;
 }
 
 /// @throws UsageError  what is asked of Google Benchmark is not what `until` does
 void set_repetitions(Until& until, const BenchmarkFlags& flags) {
   if (flags.repetitions < kMinUntilRepetitions)
-    throw UsageError(fmt::format(
+    throw UsageError(
         "--until takes {} repetitions or more of each case: --repetitions, the most that it may "
         "take, is {}",
-        kMinUntilRepetitions, flags.repetitions));
+        kMinUntilRepetitions, flags.repetitions);
   if (flags.interleaved)
     throw UsageError(
         "--benchmark_enable_random_interleaving: --until repeats one case after the other");
@@ -245,10 +242,10 @@ ExitStatus run(const RunOptions& typed, const Invocation& invocation) {
     return would.measures ? ExitStatus::pass : ExitStatus::usage;  // as the run would end
   }
   if (options.hosts.empty())
-    throw UsageError(fmt::format(
+    throw UsageError(
         "say where the responder is: 'rdmameter run HOST {0}' where 'rdmameter serve' runs, or "
         "'rdmameter run --loopback {0}' to start it here",
-        options.suites.front().tests.front()->name));
+        options.suites.front().tests.front()->name);
   return HostsRun(options, cases, flags, invocation).measure();
 }
 

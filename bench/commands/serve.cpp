@@ -140,8 +140,8 @@ Address bind_address(const ServeArguments& options) {
   if (!options.bind) return {options.token_stdin ? ssh_server_address() : "localhost", port};
   const Address bind = parse_address(*options.bind, 0);
   if (bind.port != 0 && options.port && bind.port != port)
-    throw UsageError(fmt::format("--bind {} and --port {} name two ports: give one",
-                                 printable(*options.bind), port));
+    throw UsageError("--bind {} and --port {} name two ports: give one", printable(*options.bind),
+                     port);
   return {bind.host, bind.port != 0 ? bind.port : port};
 }
 

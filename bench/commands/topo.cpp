@@ -183,7 +183,7 @@ std::vector<PlannedCase> plan(const TopoOptions& options, std::uint64_t ranks) {
   else
     for (const std::string& count : scale->values)
       if (*parse_count(count) > ranks)
-        throw UsageError(fmt::format("--scale {}: there are {} ranks", count, ranks));
+        throw UsageError("--scale {}: there are {} ranks", count, ranks);
   std::vector<PlannedCase> cases = plan_topologies(options.graphs, given);
   for (PlannedCase& planned : cases) {
     std::string why = why_no_topology(planned.test_case);  // refuses unknown names, too
@@ -307,8 +307,8 @@ void check_simulated(const TopoOptions& options) {
                                          {"--bootstrap-if", !options.bootstrap_interface.empty()},
                                          {"--judge-shared", options.judge_shared}})
     if (is_given)
-      throw UsageError(fmt::format(
-          "--simulate, {}: it says how ranks are measured; leave one of them out", option));
+      throw UsageError("--simulate, {}: it says how ranks are measured; leave one of them out",
+                       option);
 }
 
 ExitStatus measure(const TopoOptions& options, Ranks& ranks, const ClockChoice& clock,
@@ -320,9 +320,9 @@ ExitStatus measure(const TopoOptions& options, Ranks& ranks, const ClockChoice& 
       !why.empty())
     throw UsageError(why);
   if (options.ranks && *options.ranks != ranks.size())
-    throw UsageError(fmt::format(
+    throw UsageError(
         "--ranks {}: the launcher has started {} ranks; give --ranks that number, or leave it out",
-        *options.ranks, ranks.size()));
+        *options.ranks, ranks.size());
   const std::vector<PlannedCase> cases = plan(options, ranks.size());
   const bool reports = ranks.rank() == 0;
   const BenchmarkFlags flags = initialize_benchmark({}, options.repetitions.value_or(1));
@@ -395,9 +395,9 @@ std::uint64_t tasks_of(const OtherLauncher& launcher) {
 ExitStatus refuse_lone_tasks(const OtherLauncher& launcher) {
   const char* task = std::getenv(launcher.task);
   if (task != nullptr && task != std::string_view("0")) return ExitStatus::usage;
-  throw UsageError(fmt::format(
+  throw UsageError(
       "{} has started {} processes without PMIx, so they cannot find each other: use {}",
-      launcher.name, tasks_of(launcher), launcher.remedy));
+      launcher.name, tasks_of(launcher), launcher.remedy);
 }
 
 ExitStatus topo(const TopoOptions& typed, const Invocation& invocation) {

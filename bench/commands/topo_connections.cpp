@@ -68,8 +68,8 @@ std::vector<Named> named_in(std::string_view option, std::string_view list,
     const std::string_view word = rest.substr(0, comma);
     const std::optional<Named> one = find(word);
     if (!one)
-      throw UsageError(fmt::format("{} '{}': takes {}, several with commas between them{}", option,
-                                   list, takes, did_you_mean(word, names)));
+      throw UsageError("{} '{}': takes {}, several with commas between them{}", option, list, takes,
+                       did_you_mean(word, names));
     if (std::ranges::find(found, one->name, &Named::name) == found.end()) found.push_back(*one);
     rest = comma == rest.npos ? "" : rest.substr(comma + 1);
   }
@@ -84,8 +84,7 @@ std::optional<ConnectionOpcode> connection_opcode(std::string_view name) {
 /// One value of an axis, in its one spelling.
 std::string one_value(std::string_view option, std::string_view text) {
   const std::vector<std::string> values = read_axis_list(*find_axis(option), text);
-  if (values.size() != 1)
-    throw UsageError(fmt::format("--{} '{}': takes one value here", option, text));
+  if (values.size() != 1) throw UsageError("--{} '{}': takes one value here", option, text);
   return values.front();
 }
 
@@ -107,8 +106,7 @@ ConnectionsRequest completed(const ConnectionsOptions& options) {
   request.repetitions = options.repetitions.value_or(kDefaultRepetitions);
   request.settings.given = options.given;
   for (const GivenAxis& one : options.given) {
-    if (one.values.size() != 1)
-      throw UsageError(fmt::format("--{}: takes one value here", one.option()));
+    if (one.values.size() != 1) throw UsageError("--{}: takes one value here", one.option());
     if (one.option() == "device" && one.values.front() == "null")
       throw UsageError("--device null: that device has no connections");
   }

@@ -91,9 +91,9 @@ void make_simulated(std::vector<PlannedCase>& cases, const std::string& network,
   read_network(network);  // a dry run refuses it, too
   for (const GivenAxis& axis : given)
     if (std::ranges::find(kKnownAxes, axis.option()) == std::end(kKnownAxes))
-      throw UsageError(fmt::format(
+      throw UsageError(
           "--simulate, --{}: the simulated network does not know it; leave one of them out",
-          axis.option()));
+          axis.option());
   for (PlannedCase& planned : cases) {
     planned.name += "/simulated";
     planned.test_case.initiator.device = "simulated:" + network;
@@ -140,7 +140,7 @@ void add_path(const PathCost& cost, const std::string& prefix, Parts& parts) {
 }
 
 [[noreturn]] void refuse(const std::string& file, const std::string& why) {
-  throw UsageError(fmt::format("--simulate from:{}: {}", file, why));
+  throw UsageError("--simulate from:{}: {}", file, why);
 }
 
 void refuse_without_rows(const std::string& file, const PathCosts& costs) {

@@ -92,25 +92,24 @@ std::string letter_hint(const CLI::App& app, const std::vector<std::string>& opt
     for (const std::string& long_name : option->get_lnames()) known.push_back("--" + long_name);
   const std::vector<std::string_view> views(known.begin(), known.end());
   const bool one_letter = name.size() == 2 && name[0] == '-' && name[1] != '-';
-  throw UsageError(
-      fmt::format("unknown option '{}'{} ('{} --help' lists the options)", name,
-                  one_letter ? letter_hint(app, of_letter(name[1])) : did_you_mean(name, views),
-                  full_name(app)));
+  throw UsageError("unknown option '{}'{} ('{} --help' lists the options)", name,
+                   one_letter ? letter_hint(app, of_letter(name[1])) : did_you_mean(name, views),
+                   full_name(app));
 }
 
 [[noreturn]] void refuse_subcommand(const CLI::App& app, const std::string& typed) {
   std::vector<std::string> names;
   for (const CLI::App* sub : app.get_subcommands(nullptr)) names.push_back(sub->get_name());
   const std::vector<std::string_view> views(names.begin(), names.end());
-  throw UsageError(fmt::format("there is no subcommand '{}'{} (subcommands: {})", typed,
-                               did_you_mean(typed, views), fmt::join(names, ", ")));
+  throw UsageError("there is no subcommand '{}'{} (subcommands: {})", typed,
+                   did_you_mean(typed, views), fmt::join(names, ", "));
 }
 
 void check_rest(const CLI::App& app, OptionsOfLetter of_letter) {
   const auto subs = app.get_subcommands();
   if (subs.size() > 1)
-    throw UsageError(fmt::format("'{}' and '{}': one subcommand at a time", subs[0]->get_name(),
-                                 subs[1]->get_name()));
+    throw UsageError("'{}' and '{}': one subcommand at a time", subs[0]->get_name(),
+                     subs[1]->get_name());
   const CLI::App* last = &app;  // 'history add' goes two steps down
   while (!last->get_subcommands().empty()) last = last->get_subcommands().front();
   std::vector<std::string> rest = app.remaining(true);
@@ -120,7 +119,7 @@ void check_rest(const CLI::App& app, OptionsOfLetter of_letter) {
   if (rest.front().starts_with('-') && rest.front() != "-")
     refuse_option(*last, rest.front(), of_letter);
   if (subs.empty()) refuse_subcommand(app, rest.front());
-  throw UsageError(fmt::format("{}: unexpected argument '{}'", full_name(*last), rest.front()));
+  throw UsageError("{}: unexpected argument '{}'", full_name(*last), rest.front());
 }
 
 void print_help(std::string_view text) {

@@ -30,25 +30,23 @@ constexpr std::array<std::string_view, 3> kNotItsOwn{kDurationOption, kIteration
 
 const Axis& axis_named(std::string_view option) {
   if (std::ranges::find(kNotItsOwn, option) != kNotItsOwn.end())
-    throw UsageError(
-        fmt::format("--{}: it goes on for as long as the case beside it is measured", option));
+    throw UsageError("--{}: it goes on for as long as the case beside it is measured", option);
   if (const Axis* axis = find_axis(option)) return *axis;
   std::vector<std::string_view> known;
   for (const Axis& axis : axes()) known.push_back(axis.option);
-  throw UsageError(fmt::format("there is no axis '--{}'{}", option, did_you_mean(option, known)));
+  throw UsageError("there is no axis '--{}'{}", option, did_you_mean(option, known));
 }
 
 /// "--size 64K", "--size=64K" or, of a switch, "--verify".
 GivenAxis read_axis(std::span<const ShellWord>& words) {
   std::string_view option = words.front().text;
-  if (!option.starts_with("--"))
-    throw UsageError(fmt::format("'{}' is neither an axis nor its value", option));
+  if (!option.starts_with("--")) throw UsageError("'{}' is neither an axis nor its value", option);
   option.remove_prefix(2);
   const std::size_t equals = option.find('=');
   const Axis& axis = axis_named(option.substr(0, equals));
   const bool apart = equals == option.npos && words.size() > 1 && !words[1].text.starts_with("--");
   if (equals == option.npos && !apart && !is_switch(axis))
-    throw UsageError(fmt::format("--{} needs a value", option));
+    throw UsageError("--{} needs a value", option);
   const std::string value(equals != option.npos ? option.substr(equals + 1)
                           : apart               ? std::string_view(words[1].text)
                                                 : "on");
@@ -56,9 +54,9 @@ GivenAxis read_axis(std::span<const ShellWord>& words) {
   GivenAxis given{&axis, read_axis_list(axis, value)};
   if (given.values.size() != 1)
     throw UsageError(
-        fmt::format("--{} {}: it takes one value here; give --background "
-                    "once for each",
-                    axis.option, value));
+        "--{} {}: it takes one value here; give --background "
+        "once for each",
+        axis.option, value);
   return given;
 }
 
@@ -78,15 +76,14 @@ Background read_background(std::span<const ShellWord> words) {
   const std::vector<const Test*> tests = select_tests(std::array{words.front().text});
   if (tests.size() != 1) throw UsageError("one test makes a background");
   const Test& test = *tests.front();
-  if (test.pattern == Pattern::control)
-    throw UsageError(fmt::format("{} has no traffic", test.name));
+  if (test.pattern == Pattern::control) throw UsageError("{} has no traffic", test.name);
   Background background{.text = std::string(test.name), .label = std::string(test.name)};
   std::vector<GivenAxis> given;
   for (words = words.subspan(1); !words.empty();) {
     given.push_back(read_axis(words));
     const GivenAxis& last = given.back();
     if (std::ranges::count(given, last.axis, &GivenAxis::axis) > 1)
-      throw UsageError(fmt::format("--{} is there twice", last.option()));
+      throw UsageError("--{} is there twice", last.option());
     background.text += fmt::format(" --{} {}", last.option(), last.values.front());
     background.label += fmt::format(",{}:{}", last.option(), last.values.front());
   }
@@ -104,11 +101,11 @@ std::vector<std::shared_ptr<const Background>> read_backgrounds(
     try {
       backgrounds.push_back(std::make_shared<const Background>(read_background(words)));
     } catch (const UsageError& error) {
-      throw UsageError(fmt::format("--background '{}': {}", printable(text), error.what()));
+      throw UsageError("--background '{}': {}", printable(text), error.what());
     }
     const auto is_same = [&](const auto& other) { return other->text == backgrounds.back()->text; };
     if (std::ranges::count_if(backgrounds, is_same) > 1)
-      throw UsageError(fmt::format("--background '{}' is there twice", backgrounds.back()->text));
+      throw UsageError("--background '{}' is there twice", backgrounds.back()->text);
   }
   return backgrounds;
 }
@@ -198,28 +195,27 @@ class Reader {
       plan.suites.push_back({read_tests(*tests), plan.given});
     if (const auto* suites = table.get("suite")) read_suites(*suites, plan);
     if (plan.suites.empty())
-      throw UsageError(fmt::format(
+      throw UsageError(
           "{}: names no test: give tests = [\"write_lat\"], or [[suite]] with its own tests",
-          path_));
+          path_);
     return plan;
   }
 
  private:
   [[noreturn]] void refuse(const toml::node& node, const std::string& why) const {
-    throw UsageError(
-        fmt::format("{}: line {}: {}", path_, node.source().begin.line, printable(why)));
+    throw UsageError("{}: line {}: {}", path_, node.source().begin.line, printable(why));
   }
 
   toml::table parse() const {
     const std::string text = read_input(path_, {.max_bytes = kMaxPlanBytes});
     if (const std::size_t line = KeyScan(text).line_of_long_key(); line != 0)
-      throw UsageError(fmt::format("{}: line {}: a key has more than {} parts (dots)", path_, line,
-                                   kMaxKeyParts));
+      throw UsageError("{}: line {}: a key has more than {} parts (dots)", path_, line,
+                       kMaxKeyParts);
     try {
       return toml::parse(text, path_);
     } catch (const toml::parse_error& error) {
-      throw UsageError(fmt::format("{}: line {}: is not TOML: {}", path_, error.source().begin.line,
-                                   error.description()));
+      throw UsageError("{}: line {}: is not TOML: {}", path_, error.source().begin.line,
+                       error.description());
     }
   }
 
@@ -227,9 +223,9 @@ class Reader {
                   const char* what) const {
     for (const auto& [key, value] : table)
       if (std::ranges::find(known, key.str()) == known.end())
-        throw UsageError(fmt::format("{}: line {}: {} has no key '{}'{} (keys: {})", path_,
-                                     key.source().begin.line, what, printable(key.str()),
-                                     did_you_mean(key.str(), known), fmt::join(known, ", ")));
+        throw UsageError("{}: line {}: {} has no key '{}'{} (keys: {})", path_,
+                         key.source().begin.line, what, printable(key.str()),
+                         did_you_mean(key.str(), known), fmt::join(known, ", "));
   }
 
   const toml::table& table_of(const toml::node& node, const char* what) const {
@@ -369,9 +365,9 @@ std::vector<PlannedCase> plan_cases(const std::vector<Suite>& suites) {
     std::vector<PlannedCase> more = plan_cases(suite.tests, suite.given);
     for (PlannedCase& planned : more) {
       if (!seen.insert(case_json(planned.test_case).dump()).second)
-        throw UsageError(fmt::format("two suites measure the same case: {}", planned.name));
+        throw UsageError("two suites measure the same case: {}", planned.name);
       if (cases.size() == kMaxCases)
-        throw UsageError(fmt::format("the suites make more than {} cases together", kMaxCases));
+        throw UsageError("the suites make more than {} cases together", kMaxCases);
       cases.push_back(std::move(planned));
     }
   }

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/options/prediction_options.h"
 
-#include <fmt/format.h>
-
 #include <set>
 
 #include "bench/options/command.h"
@@ -21,13 +19,12 @@ std::vector<std::uint64_t> read_ranks(const std::string& list) {
     const auto count = parse_count(part);
     if (!count || *count < 2 || *count > kMaxPredictedRanks)
       throw UsageError(
-          fmt::format("--predict '{}': takes numbers of ranks from 2 to {}, separated "
-                      "by commas, such as 64,1024,16384",
-                      list, kMaxPredictedRanks));
+          "--predict '{}': takes numbers of ranks from 2 to {}, separated "
+          "by commas, such as 64,1024,16384",
+          list, kMaxPredictedRanks);
     ranks.insert(*count);
   }
-  if (ranks.size() > kMax)
-    throw UsageError(fmt::format("--predict: at most {} numbers of ranks", kMax));
+  if (ranks.size() > kMax) throw UsageError("--predict: at most {} numbers of ranks", kMax);
   return {ranks.begin(), ranks.end()};
 }
 

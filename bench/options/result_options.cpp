@@ -49,9 +49,8 @@ std::vector<ResultFile> read_results(const std::vector<std::string>& paths,
   }
   for (std::size_t i = 0; i < patterns.size(); ++i)
     if (!matched[i])
-      throw UsageError(
-          fmt::format("--case '{}' matches no case; 'rdmameter show --csv {}' has their names.",
-                      patterns[i], paths.front()));
+      throw UsageError("--case '{}' matches no case; 'rdmameter show --csv {}' has their names.",
+                       patterns[i], paths.front());
   return files;
 }
 
@@ -144,9 +143,9 @@ void add_noise(const VerdictOptions& options, Comparable& file) {
   const Comparable recorded = read_comparable(options.noise);
   if (recorded.noise.empty())
     throw UsageError(
-        fmt::format("--noise {}: records no noise; 'rdmameter ab --aa -o FILE' makes a "
-                    "file that does",
-                    options.noise));
+        "--noise {}: records no noise; 'rdmameter ab --aa -o FILE' makes a "
+        "file that does",
+        options.noise);
   file.noise.insert(recorded.noise.begin(), recorded.noise.end());
 }
 

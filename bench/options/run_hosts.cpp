@@ -44,7 +44,7 @@ std::vector<std::string> ssh_words(std::string_view ssh) {
   std::vector<std::string> words;
   for (const ShellWord& word : split_words(ssh)) {
     if (word.open_quote != '\0')
-      throw UsageError(fmt::format("--ssh-command: a quote ({}) is not closed", word.open_quote));
+      throw UsageError("--ssh-command: a quote ({}) is not closed", word.open_quote);
     words.push_back(word.text);
   }
   if (words.empty()) throw UsageError("--ssh-command takes ssh's name and options: 'ssh -i KEY'");
@@ -53,10 +53,10 @@ std::vector<std::string> ssh_words(std::string_view ssh) {
 
 void check_program(const std::string& program) {
   if (program.empty() || program.front() == '-' || program.front() == '~' || !is_printable(program))
-    throw UsageError(fmt::format(
+    throw UsageError(
         "--remote-program {}: give a name in PATH or a path; a relative one begins at the home "
         "folder there (no ~)",
-        excerpt(program)));
+        excerpt(program));
 }
 
 }  // namespace
@@ -125,9 +125,9 @@ void check_options(std::span<const std::string> texts, const HostOptions& option
 RunHost run_host(const std::string& text, const HostOptions& options) {
   if (text.starts_with(fmt::format("{}=", kTokenVariable)))
     throw UsageError(
-        fmt::format("{0} must not be an argument, which other users could read: put it into the "
-                    "environment, as in `{0}=... rdmameter run HOST TEST`",
-                    kTokenVariable));
+        "{0} must not be an argument, which other users could read: put it into the "
+        "environment, as in `{0}=... rdmameter run HOST TEST`",
+        kTokenVariable);
   RunHost host{.target = {.kind = RunTarget::Kind::host}};
   if (by_ssh(text)) {
     host.remote = remote_start(text, options.ssh_command.value_or("ssh"),
@@ -148,9 +148,8 @@ std::vector<std::string> read_host_list(const std::string& path) {
     const std::string host(host_in(line));
     if (host.empty()) continue;
     if (host.find_first_of(kBlanks) != host.npos)
-      throw UsageError(fmt::format("{}: {}: a line has one host", path, excerpt(host)));
-    if (!add_once(hosts, host))
-      throw UsageError(fmt::format("{}: {} is there twice", path, excerpt(host)));
+      throw UsageError("{}: {}: a line has one host", path, excerpt(host));
+    if (!add_once(hosts, host)) throw UsageError("{}: {} is there twice", path, excerpt(host));
   }
   if (hosts.empty()) throw UsageError(path + ": names no host: one on each line");
   return hosts;
@@ -164,7 +163,7 @@ std::vector<RunHost> run_hosts(std::span<const std::string> texts, const HostOpt
       hosts.push_back(run_host(text, options));
     } catch (const UsageError& error) {
       if (options.hosts.empty()) throw;
-      throw UsageError(fmt::format("{}: {}", options.hosts, error.what()));
+      throw UsageError("{}: {}", options.hosts, error.what());
     }
     if (!options.hosts.empty()) hosts.back().name = text;
   }

@@ -34,10 +34,10 @@ constexpr UsualLevels kUsualLevels[]{
 const Axis& factor_axis(std::string_view option) {
   const Axis* const axis = find_axis(option);
   if (axis == nullptr || option == "iterations" || option == "duration" || option == "transport")
-    throw UsageError(fmt::format(
+    throw UsageError(
         "--ablate {}: it takes up to {} axes without their dashes, such as "
         "inline,signal-every,post-list,sge,memory; not transport, iterations or duration",
-        option, kMaxFactors));
+        option, kMaxFactors);
   return *axis;
 }
 
@@ -46,8 +46,7 @@ std::vector<std::string> levels_in(std::vector<GivenAxis>& given, const Axis& ax
   if (found != given.end()) return found->values;
   const auto* const usual = std::ranges::find(kUsualLevels, axis.option, &UsualLevels::option);
   if (usual == std::end(kUsualLevels))
-    throw UsageError(
-        fmt::format("--ablate {0}: give the two values to compare, as --{0} A,B", axis.option));
+    throw UsageError("--ablate {0}: give the two values to compare, as --{0} A,B", axis.option);
   given.push_back({&axis, read_axis_list(axis, usual->levels)});
   return given.back().values;
 }
@@ -70,24 +69,23 @@ std::vector<AblationFactor> read_ablation(const std::string& list, std::vector<S
   for (const std::string_view name : split(list, ",")) {
     const Axis& axis = factor_axis(name);
     if (std::ranges::find(factors, &axis, &AblationFactor::axis) != factors.end())
-      throw UsageError(fmt::format("--ablate: {} is there twice", axis.option));
+      throw UsageError("--ablate: {} is there twice", axis.option);
     std::vector<std::string> levels;
     for (Suite& suite : suites) {
       std::vector<std::string> own = levels_in(suite.given, axis);
       if (!levels.empty() && own != levels)
-        throw UsageError(fmt::format(
+        throw UsageError(
             "--ablate {0}: the plan's tests have different values of it: give --{0} A,B",
-            axis.option));
+            axis.option);
       levels = std::move(own);
     }
     if (levels.size() != 2)
-      throw UsageError(fmt::format("--ablate {0}: it compares two values, and --{0} has {1}",
-                                   axis.option, levels.size()));
+      throw UsageError("--ablate {0}: it compares two values, and --{0} has {1}", axis.option,
+                       levels.size());
     factors.push_back({&axis, {levels[0], levels[1]}});
   }
   if (factors.size() > kMaxFactors)
-    throw UsageError(
-        fmt::format("--ablate: {} axes; it takes at most {}", factors.size(), kMaxFactors));
+    throw UsageError("--ablate: {} axes; it takes at most {}", factors.size(), kMaxFactors);
   return factors;
 }
 
@@ -100,8 +98,7 @@ std::vector<PlannedCase> in_design(const std::vector<PlannedCase>& cases,
     std::ranges::copy_if(factors, std::back_inserter(own),
                          [&](const auto& factor) { return has_factor(planned, factor); });
     if (own.empty())
-      throw UsageError(
-          fmt::format("--ablate: none of its axes has a meaning for {}", planned.test_case.test));
+      throw UsageError("--ablate: none of its axes has a meaning for {}", planned.test_case.test);
   }
   std::vector<PlannedCase> chosen;
   for (const PlannedCase& planned : cases) {
@@ -198,13 +195,11 @@ std::optional<RunTarget::Kind> local_target(const RunOptions& options) {
   for (const auto& [given, option] :
        {std::pair(options.host_options.port.has_value(), "--port"),
         std::pair(!options.host_options.token_file.empty(), "--token-file")})
-    if (given)
-      throw UsageError(
-          fmt::format("{}: with --loopback or --device null there is no HOST", option));
+    if (given) throw UsageError("{}: with --loopback or --device null there is no HOST", option);
   if (begins_with_host(options) &&
       options.positionals.front().find_first_of(".:") != std::string::npos)
-    throw UsageError(fmt::format("'{}': with --loopback or --device null there is no HOST",
-                                 options.positionals.front()));
+    throw UsageError("'{}': with --loopback or --device null there is no HOST",
+                     options.positionals.front());
   return kind;
 }
 

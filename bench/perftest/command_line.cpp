@@ -66,20 +66,19 @@ const PerftestOption* option_of(int code) {
   const auto begins = [&](const std::string& option) { return option.starts_with(name); };
   if (is_long && std::ranges::any_of(known, begins))
     throw UsageError(
-        fmt::format("{}: '{}' is short for several options: write it in full ('{} "
-                    "--help' lists the options)",
-                    tool.name, name, tool.name));
+        "{}: '{}' is short for several options: write it in full ('{} "
+        "--help' lists the options)",
+        tool.name, name, tool.name);
   const std::vector<std::string_view> views(known.begin(), known.end());
-  throw UsageError(fmt::format("{} has no option '{}'{} ('{} --help' lists the options)", tool.name,
-                               name, is_long ? did_you_mean(name, views) : "", tool.name));
+  throw UsageError("{} has no option '{}'{} ('{} --help' lists the options)", tool.name, name,
+                   is_long ? did_you_mean(name, views) : "", tool.name);
 }
 
 void check_fate(const PerftestTool& tool, const PerftestOption& option) {
-  if (option.fate == OptionFate::refused)
-    throw UsageError(fmt::format("{}: {}", option.text(), option.becomes));
+  if (option.fate == OptionFate::refused) throw UsageError("{}: {}", option.text(), option.becomes);
   if (!option.applies(tool))
-    throw UsageError(fmt::format("{}: {} has no such option ('{} --help' lists its options)",
-                                 option.text(), tool.name, tool.name));
+    throw UsageError("{}: {} has no such option ('{} --help' lists its options)", option.text(),
+                     tool.name, tool.name);
 }
 
 }  // namespace
@@ -109,8 +108,8 @@ PerftestCommand read_perftest_command(const PerftestTool& tool,
                                        : std::string(argv[static_cast<std::size_t>(optind) - 1]);
     if (code == ':' || (code == '?' && optopt >= kRowBase)) {
       const PerftestOption* row = option_of(optopt);
-      throw UsageError(fmt::format("{}: {}", row == nullptr ? typed : row->text(),
-                                   code == ':' ? "its value is missing" : "it takes no value"));
+      throw UsageError("{}: {}", row == nullptr ? typed : row->text(),
+                       code == ':' ? "its value is missing" : "it takes no value");
     }
     if (code == '?') refuse_unknown(tool, typed);
     const PerftestOption& option = *option_of(code);
@@ -120,8 +119,8 @@ PerftestCommand read_perftest_command(const PerftestTool& tool,
   }
   if (optind < argc) command.host = argv[static_cast<std::size_t>(optind++)];
   if (optind < argc)
-    throw UsageError(fmt::format("{}: one host at most, not '{}' and '{}'", tool.name, command.host,
-                                 argv[static_cast<std::size_t>(optind)]));
+    throw UsageError("{}: one host at most, not '{}' and '{}'", tool.name, command.host,
+                     argv[static_cast<std::size_t>(optind)]);
   return command;
 }
 

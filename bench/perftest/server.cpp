@@ -135,7 +135,7 @@ class ServerReport {
     const std::lock_guard lock{mutex_};
     if (!begun_) begin({.test_case = planned_});
     if (taken_ == kMaxServedRows)
-      throw MeasurementError(fmt::format("it sent more than {} rows", kMaxServedRows));
+      throw MeasurementError("it sent more than {} rows", kMaxServedRows);
     ++taken_;
     if (!perftest_fits(plan_.report, numbers) || rows_ == Rows::none) return;
     // perftest's server knows the CPU's use, and looks at limits, where it takes part.
@@ -199,7 +199,7 @@ class ServerReport {
   void keep(Row row, std::size_t bytes) {
     kept_bytes_ += bytes;
     if (kept_bytes_ > kMaxKeptBytes)
-      throw MeasurementError(fmt::format("its rows are longer than {} bytes", kMaxKeptBytes));
+      throw MeasurementError("its rows are longer than {} bytes", kMaxKeptBytes);
     kept_.push_back(std::move(row));
   }
 

@@ -132,12 +132,12 @@ class Translation {
   /// @throws UsageError  the option is given, and not what it needs
   void require(std::string_view option, bool there, std::string_view with) const {
     if (has(option) && !there)
-      throw UsageError(fmt::format("{}: it goes with {}", perftest_option(option).text(), with));
+      throw UsageError("{}: it goes with {}", perftest_option(option).text(), with);
   }
   void refuse_both(std::string_view one, std::string_view other) const {
     if (has(one) && has(other))
-      throw UsageError(fmt::format("{} and {}: give one", perftest_option(one).text(),
-                                   perftest_option(other).text()));
+      throw UsageError("{} and {}: give one", perftest_option(one).text(),
+                       perftest_option(other).text());
   }
   /// A whole number within an axis's range, or `otherwise` where the option was not given.
   std::uint64_t number(std::string_view option, std::string_view axis_name,
@@ -251,9 +251,8 @@ void Translation::choose_test() {
 /// What a latency test takes, and has but one of.
 void Translation::require_one(std::string_view option, std::uint64_t number) {
   if (tool_.bandwidth || number == 1) return;
-  throw UsageError(fmt::format("{}: a latency test takes 1 alone; use {}_bw for more",
-                               perftest_option(option).text(),
-                               tool_.name.substr(0, tool_.name.rfind('_'))));
+  throw UsageError("{}: a latency test takes 1 alone; use {}_bw for more",
+                   perftest_option(option).text(), tool_.name.substr(0, tool_.name.rfind('_')));
 }
 
 /// perftest counts the messages of each QP, we those of all.
@@ -288,7 +287,7 @@ void Translation::choose_sizes() {
                  : tool_.bandwidth ? kPerftestSize
                                    : kPerftestLatencySize);
   if (atomic && size_ != kAtomicBytes)
-    throw UsageError(fmt::format("-s, --size: an atomic is of {} bytes", kAtomicBytes));
+    throw UsageError("-s, --size: an atomic is of {} bytes", kAtomicBytes);
   if (!has("all")) {
     if (!atomic) put("size", size_);
     return;

@@ -54,17 +54,17 @@ void require_address_of(const ReadyLine& line, std::string_view host,
     why = "that would be this machine, or one beside it";
   if (!why.empty())
     throw MeasurementError(
-        fmt::format("{} says that its server listens on `{}`, to which nothing "
-                    "is sent: {}",
-                    host, line.address.host, why));
+        "{} says that its server listens on `{}`, to which nothing "
+        "is sent: {}",
+        host, line.address.host, why);
 }
 
 void require_our_protocol(const ReadyLine& line, std::string_view host) {
   if (line.protocol == kProtocolVersion) return;
-  throw MeasurementError(fmt::format(
+  throw MeasurementError(
       "{} has rdmameter {} with protocol {}, this end runs rdmameter {} with protocol {}: use the "
       "same release at both ends",
-      host, line.version, line.protocol, RDMAMETER_VERSION, kProtocolVersion));
+      host, line.version, line.protocol, RDMAMETER_VERSION, kProtocolVersion);
 }
 
 }  // namespace rdmameter

@@ -2,7 +2,6 @@
 #include "bench/remote/remote_server.h"
 
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/syscall.h>
@@ -56,7 +55,7 @@ RemoteServer::RemoteServer(const RemoteStart& start, const InterruptSource& inte
   its_stdout.reset();
   try {
     process_ = Descriptor{static_cast<int>(syscall(SYS_pidfd_open, child_, 0))};
-    if (!process_) throw MeasurementError(fmt::format("pidfd_open: {}", std::strerror(errno)));
+    if (!process_) throw MeasurementError("pidfd_open: {}", std::strerror(errno));
     fcntl(stdout_.get(), F_SETFL, O_NONBLOCK);
     await_ready(interrupt);
   } catch (...) {  // there is no destructor to come
@@ -80,8 +79,8 @@ void RemoteServer::await_ready(const InterruptSource& interrupt) {
       throw Interrupted("interrupted while the server was being started");
     stderr_.take();
     if (waited == Waited::deadline)
-      throw MeasurementError(fmt::format("{}: no server has come up there within {} s{}",
-                                         start_.host, kReadyTimeout / 1s, last_line()));
+      throw MeasurementError("{}: no server has come up there within {} s{}", start_.host,
+                             kReadyTimeout / 1s, last_line());
     if (!read_lines()) throw_not_started(end(kStartGrace));
   }
 }
@@ -100,7 +99,7 @@ bool RemoteServer::read_lines() {
     address_ = ready->address;
   }
   if (unread_.size() > kMaxNoiseBytes)
-    throw MeasurementError(fmt::format("{}: no server speaks there", start_.host));
+    throw MeasurementError("{}: no server speaks there", start_.host);
   return true;
 }
 
@@ -130,19 +129,19 @@ int RemoteServer::end(std::chrono::seconds grace) noexcept {
 void RemoteServer::throw_not_started(int status) {
   const std::string& host = start_.host;
   if (status == kNotFound)
-    throw MeasurementError(
-        fmt::format("{} is not {} {}; --remote-program PATH names it", start_.program,
-                    start_.program.find('/') == std::string::npos ? "in PATH of" : "on", host));
+    throw MeasurementError("{} is not {} {}; --remote-program PATH names it", start_.program,
+                           start_.program.find('/') == std::string::npos ? "in PATH of" : "on",
+                           host);
   if (status == kNotExecutable)
     throw MeasurementError(
-        fmt::format("{} cannot be executed on {}{}; --remote-program PATH "
-                    "names another",
-                    start_.program, host, last_line()));
+        "{} cannot be executed on {}{}; --remote-program PATH "
+        "names another",
+        start_.program, host, last_line());
   if (status == kOfSsh)
-    throw MeasurementError(fmt::format(
-        "ssh does not get to {}, where it must not need to ask for anything{}", host, last_line()));
-  throw MeasurementError(
-      fmt::format("{}: no server has started there (status {}){}", host, status, last_line()));
+    throw MeasurementError("ssh does not get to {}, where it must not need to ask for anything{}",
+                           host, last_line());
+  throw MeasurementError("{}: no server has started there (status {}){}", host, status,
+                         last_line());
 }
 
 /// The last thing that was said on stderr, here or there; empty: nothing.

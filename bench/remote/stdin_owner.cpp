@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/remote/stdin_owner.h"
 
-#include <fmt/format.h>
 #include <poll.h>
 #include <unistd.h>
 
@@ -42,8 +41,7 @@ std::string token_from_stdin(const InterruptSource& interrupt) {
     const Waited waited = wait_for(STDIN_FILENO, POLLIN, deadline, interrupt);
     if (waited == Waited::interrupted) throw Interrupted("interrupted before the token came");
     if (waited == Waited::deadline)
-      throw UsageError(
-          fmt::format("--token-stdin: no token came within {} s", kTokenTimeout.count()));
+      throw UsageError("--token-stdin: no token came within {} s", kTokenTimeout.count());
     // Byte by byte: what comes behind the line is not the token's.
     if (!read_stdin(line, 1)) throw UsageError("--token-stdin: stdin has ended before the token");
   } while (!line.ends_with('\n') && line.size() <= kTokenMaxChars);

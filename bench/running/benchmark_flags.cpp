@@ -56,8 +56,8 @@ void refuse_value() {
                                          "min_warmup_time", "time_unit"};
   const std::string_view name =
       argument.substr(kPrefix.size(), argument.find('=') - kPrefix.size());
-  throw UsageError(fmt::format("Google Benchmark has no argument '{}'{}", argument,
-                               did_you_mean(name, kKnown, kPrefix)));
+  throw UsageError("Google Benchmark has no argument '{}'{}", argument,
+                   did_you_mean(name, kKnown, kPrefix));
 }
 
 std::uint64_t repetitions_in(const std::string& text) {
@@ -86,7 +86,7 @@ bool BenchmarkFlags::selects(const std::string& name) const {
     const std::regex wanted(filter.substr(turned_round ? 1 : 0), std::regex::extended);
     return std::regex_search(name, wanted) != turned_round;
   } catch (const std::regex_error& error) {
-    throw UsageError(fmt::format("--benchmark_filter={}: {}", filter, error.what()));
+    throw UsageError("--benchmark_filter={}: {}", filter, error.what());
   }
 }
 

@@ -2,7 +2,6 @@
 #include "bench/running/child.h"
 
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -37,7 +36,7 @@ std::vector<std::string> environment_with(
 }
 
 void require(bool done, const char* call) {
-  if (!done) throw MeasurementError(fmt::format("{}: {}", call, std::strerror(errno)));
+  if (!done) throw MeasurementError("{}: {}", call, std::strerror(errno));
 }
 
 std::vector<char*> pointers(std::vector<std::string>& texts) {
@@ -87,8 +86,7 @@ pid_t start_child(const std::vector<std::string>& words,
   while (got < 0 && errno == EINTR);
   if (got != sizeof why) return child;
   end_of_child(child);
-  throw MeasurementError(
-      fmt::format("{} cannot be started: {}", words.front(), std::strerror(why)));
+  throw MeasurementError("{} cannot be started: {}", words.front(), std::strerror(why));
 }
 
 int end_of_child(pid_t child) noexcept {
@@ -160,10 +158,10 @@ int run_mpirun(const std::vector<std::string>& words, const InterruptSource& int
   try {
     return run_in_our_place(words, interrupt);
   } catch (const MeasurementError& error) {
-    throw UsageError(fmt::format(
+    throw UsageError(
         "{}. It starts the ranks (Debian's package openmpi-bin); any launcher that speaks PMIx "
         "does as well: 'srun --mpi=pmix rdmameter topo ...'",
-        error.what()));
+        error.what());
   }
 }
 
@@ -187,11 +185,11 @@ ExitStatus launch_ranks(std::uint64_t ranks, const std::vector<std::string>& arg
   if (interrupt.requested()) return ExitStatus::interrupted;
   if (status > 128)
     throw MeasurementError(
-        fmt::format("signal {} ({}) has ended a rank, which mpirun names above with its host, or "
-                    "mpirun itself",
-                    status - 128, strsignal(status - 128)));
-  throw MeasurementError(
-      fmt::format("mpirun has ended with status {}, for the reason that it gives above", status));
+        "signal {} ({}) has ended a rank, which mpirun names above with its host, or "
+        "mpirun itself",
+        status - 128, strsignal(status - 128));
+  throw MeasurementError("mpirun has ended with status {}, for the reason that it gives above",
+                         status);
 }
 
 }  // namespace rdmameter

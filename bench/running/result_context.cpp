@@ -105,7 +105,7 @@ nlohmann::ordered_json result_context(const std::string& command_line,
   ContextParts parts = own_context(command_line);
   for (const auto& [key, value] : flags.context) {
     if (key == "rdmameter" || parts.google_benchmark.contains(key))
-      throw UsageError(fmt::format("--benchmark_context: the key '{}' is taken", key));
+      throw UsageError("--benchmark_context: the key '{}' is taken", key);
     parts.google_benchmark[key] = value;
   }
   parts.overhead = instrument_overhead(clock);

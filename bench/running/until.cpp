@@ -21,10 +21,10 @@ namespace {
 constexpr double kUntilConfidence = 0.95;
 
 [[noreturn]] void refuse_until(std::string_view text, const std::string& why) {
-  throw UsageError(fmt::format(
+  throw UsageError(
       "--until '{}': {}; expected a relative precision of the median, such as 1%, or of metrics, "
       "such as p50=1%,p99=5% (metrics: {})",
-      text, why, typed_metric_names()));
+      text, why, typed_metric_names());
 }
 
 UntilGoal read_goal(std::string_view text, std::string_view all) {

@@ -74,7 +74,7 @@ void throw_ended(const std::string& who, int status, const std::string& remedy) 
   const std::string text = fmt::format("{} ended with status {}", who, status);
   switch (static_cast<ExitStatus>(status)) {
     case ExitStatus::usage:
-      throw UsageError(fmt::format("{}: {}", text, remedy));
+      throw UsageError("{}: {}", text, remedy);
     case ExitStatus::no_device:
       throw NoDevice(text);
     case ExitStatus::interrupted:

@@ -189,7 +189,7 @@ class Input {
   }
 
   [[noreturn]] void refuse(const std::string& why) const {
-    throw UsageError(fmt::format("{}: {}", rules_.name.empty() ? path_ : rules_.name, why));
+    throw UsageError("{}: {}", rules_.name.empty() ? path_ : rules_.name, why);
   }
   [[noreturn]] void refuse_size() const {
     refuse(fmt::format("is larger than {} MiB.", rules_.max_bytes >> 20));

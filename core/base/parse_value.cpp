@@ -156,8 +156,7 @@ std::string seconds_text(std::uint64_t value_ns) {
 
 UsageError invalid_value(std::string_view option, std::string_view text,
                          std::string_view expected) {
-  return UsageError(
-      fmt::format("invalid value '{}' for {}: expected {}", excerpt(text), option, expected));
+  return UsageError("invalid value '{}' for {}: expected {}", excerpt(text), option, expected);
 }
 
 std::string decimal_comma_hint(std::string_view text) {

@@ -2,8 +2,6 @@
 // Threads that say what to do where there can be no more of them.
 #pragma once
 
-#include <fmt/format.h>
-
 #include <cstdint>
 #include <ctime>
 #include <system_error>
@@ -25,8 +23,8 @@ std::thread start_thread(Work&& work) {
   try {
     return std::thread(std::forward<Work>(work));
   } catch (const std::system_error& error) {
-    throw MeasurementError(fmt::format("a thread cannot be created: {}. {}.",
-                                       error.code().message(), kRaiseProcessLimit));
+    throw MeasurementError("a thread cannot be created: {}. {}.", error.code().message(),
+                           kRaiseProcessLimit);
   }
 }
 

@@ -47,7 +47,7 @@ class WithoutFileSizeSignal {
 };
 
 [[noreturn]] void refuse_output(const std::string& path, const std::string& why) {
-  throw UsageError(fmt::format("{}: cannot be written: {}.", path, why));
+  throw UsageError("{}: cannot be written: {}.", path, why);
 }
 
 [[noreturn]] void refuse_output_errno(const std::string& path) {
@@ -156,7 +156,7 @@ void check_writable(const std::string& output, const char* option) {
   try {
     look_at_output(output);
   } catch (const UsageError& error) {
-    throw UsageError(fmt::format("{} {}", option, error.what()));
+    throw UsageError("{} {}", option, error.what());
   }
 }
 

@@ -47,10 +47,10 @@ std::string place(std::string_view text, std::size_t byte) {
 /// @throws UsageError  the text is no JSON, naming line and column, or nests too deep
 void check_json(const std::string& path, const std::string& text) {
   if (text.find_first_not_of(" \t\r\n") == text.npos)
-    throw UsageError(fmt::format("{}: is empty. {}.", path, kWhatItIs));
+    throw UsageError("{}: is empty. {}.", path, kWhatItIs);
   const auto shallow = [&](int depth, Json::parse_event_t, Json&) {
     if (depth > static_cast<int>(kMaxJsonDepth))
-      throw UsageError(fmt::format("{}: nests deeper than {} levels.", path, kMaxJsonDepth));
+      throw UsageError("{}: nests deeper than {} levels.", path, kMaxJsonDepth);
     return depth < 2;  // nothing is kept of what is deeper
   };
   try {
@@ -58,12 +58,11 @@ void check_json(const std::string& path, const std::string& text) {
   } catch (const Json::parse_error& error) {
     if (error.byte > text.size())
       throw UsageError(
-          fmt::format("{}: is cut off in the middle, at {}. Copy the whole file, or measure again.",
-                      path, place(text, error.byte)));
-    throw UsageError(
-        fmt::format("{}: is not JSON, at {}. {}.", path, place(text, error.byte), kWhatItIs));
+          "{}: is cut off in the middle, at {}. Copy the whole file, or measure again.", path,
+          place(text, error.byte));
+    throw UsageError("{}: is not JSON, at {}. {}.", path, place(text, error.byte), kWhatItIs);
   } catch (const Json::exception& error) {  // a number too large for a double
-    throw UsageError(fmt::format("{}: is not JSON that can be read: {}.", path, error_text(error)));
+    throw UsageError("{}: is not JSON that can be read: {}.", path, error_text(error));
   }
 }
 
@@ -146,9 +145,7 @@ class PartsReader {
     parts_.row(whole_ ? row_from_json(row, where) : row_without_bulk(row, where), where);
   }
 
-  [[noreturn]] void fail(const char* what) const {
-    throw UsageError(fmt::format("{}: {}.", path_, what));
-  }
+  [[noreturn]] void fail(const char* what) const { throw UsageError("{}: {}.", path_, what); }
 
   const std::string& path_;
   const ResultParts& parts_;
@@ -212,7 +209,7 @@ void read_text(const std::string& path, std::optional<std::string>& kept, const 
     throw;
   } catch (const Json::exception& error) {
     check_json(path, text.whole());
-    throw UsageError(fmt::format("{}: is not JSON that can be read: {}.", path, error_text(error)));
+    throw UsageError("{}: is not JSON that can be read: {}.", path, error_text(error));
   }
 }
 
@@ -266,7 +263,7 @@ bool stands_at(int file, const std::string& path) {
 }
 
 [[noreturn]] void refuse_second(const std::string& path) {
-  throw UsageError(fmt::format("{}: another process is writing this result.", path));
+  throw UsageError("{}: another process is writing this result.", path);
 }
 
 /// The file that is there, locked against other runs; -1: there is none.
@@ -274,8 +271,7 @@ int lock_older(const std::string& path) {
   for (;;) {
     const int file = open(path.c_str(), O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (file < 0 && errno == ENOENT) return -1;
-    if (file < 0)
-      throw UsageError(fmt::format("{}: cannot be written: {}.", path, std::strerror(errno)));
+    if (file < 0) throw UsageError("{}: cannot be written: {}.", path, std::strerror(errno));
     const bool taken = flock(file, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
     if (!taken && stands_at(file, path)) return file;
     close(file);

@@ -181,7 +181,7 @@ void check_sandbox(const SandboxOptions& options) {
         "landlock among its security modules: /sys/kernel/security/lsm); use --sandbox on");
   const char* const missing = missing_call_filter();
   if (options.mode == Sandboxing::required && missing != nullptr)
-    throw UsageError(fmt::format("--sandbox required: {}; use --sandbox on", missing));
+    throw UsageError("--sandbox required: {}; use --sandbox on", missing);
   if (options.mode == Sandboxing::off && !options.allowed.empty())
     throw UsageError("--sandbox off and --sandbox-allow: give one");
   for (const std::string& path : options.allowed) {

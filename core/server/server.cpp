@@ -43,11 +43,11 @@ void allow_open_files(std::uint32_t max_clients) {
     if (setrlimit(RLIMIT_NOFILE, &limit) == 0) return;
   }
   const rlim_t fit = limit.rlim_max > always ? (limit.rlim_max - always) / kOfClient : 0;
-  throw UsageError(fmt::format(
+  throw UsageError(
       "--max-clients {} takes {} open files, and this process may open {}: raise the limit "
       "(`ulimit -n {}`){}",
       max_clients, needed, limit.rlim_max, needed,
-      fit == 0 ? "" : fmt::format(", or use --max-clients {}", fit)));
+      fit == 0 ? "" : fmt::format(", or use --max-clients {}", fit));
 }
 
 namespace {
@@ -121,8 +121,8 @@ void Server::enter(Client& client, const Channel& channel) {
     }
     client.state = ClientState::waiting;
     if (waiting_.size() >= kMaxWaiting)
-      throw MeasurementError(
-          fmt::format("{} clients wait for a place here already: try again later", kMaxWaiting));
+      throw MeasurementError("{} clients wait for a place here already: try again later",
+                             kMaxWaiting);
     waiting_.push_back(&client);
   }
   shared_.log({channel.peer(), "waits for a place"});
@@ -133,11 +133,11 @@ void Server::enter(Client& client, const Channel& channel) {
   if (waited == Waited::interrupted) throw Interrupted("the server ends");
   if (waited == Waited::ready) throw MeasurementError("it did not wait for a place");
   throw MeasurementError(
-      fmt::format("the server is busy: {} served here already, and no slot became free within {} "
-                  "s; try again later",
-                  options_.max_clients == 1 ? "another client is"
-                                            : fmt::format("{} clients are", options_.max_clients),
-                  kPlaceTimeout.count()));
+      "the server is busy: {} served here already, and no slot became free within {} "
+      "s; try again later",
+      options_.max_clients == 1 ? "another client is"
+                                : fmt::format("{} clients are", options_.max_clients),
+      kPlaceTimeout.count());
 }
 
 void Server::leave(Client& client) {

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/server/server_host.h"
 
-#include <fmt/format.h>
-
 #include "core/base/error.h"
 
 namespace rdmameter {
@@ -17,26 +15,26 @@ double mib(std::uint64_t bytes) {
 void Account::take(const CaseNeeds& needs) {
   if (needs.memory_bytes > limits_.memory_bytes)
     throw Unsupported(
-        fmt::format("buffers and queues of {:.1f} MiB, while the server gives its clients {:.1f} "
-                    "MiB: use a smaller --size, --qps, --depth or --rx-depth, or raise `rdmameter "
-                    "serve --max-memory` there",
-                    mib(needs.memory_bytes), mib(limits_.memory_bytes)));
+        "buffers and queues of {:.1f} MiB, while the server gives its clients {:.1f} "
+        "MiB: use a smaller --size, --qps, --depth or --rx-depth, or raise `rdmameter "
+        "serve --max-memory` there",
+        mib(needs.memory_bytes), mib(limits_.memory_bytes));
   if (needs.threads > limits_.threads)
-    throw Unsupported(fmt::format(
+    throw Unsupported(
         "{} threads, while the server gives its clients {}: use fewer --threads (--bidirectional "
         "takes twice as many), or raise `rdmameter serve --max-threads` there",
-        needs.threads, limits_.threads));
+        needs.threads, limits_.threads);
   const std::lock_guard lock{mutex_};
   if (needs.memory_bytes > limits_.memory_bytes - taken_.memory_bytes)
-    throw MeasurementError(fmt::format(
+    throw MeasurementError(
         "buffers and queues of {:.1f} MiB beside the {:.1f} MiB of other clients, while the server "
         "gives {:.1f} MiB in all: try again later, or raise `rdmameter serve --max-memory` there",
-        mib(needs.memory_bytes), mib(taken_.memory_bytes), mib(limits_.memory_bytes)));
+        mib(needs.memory_bytes), mib(taken_.memory_bytes), mib(limits_.memory_bytes));
   if (needs.threads > limits_.threads - taken_.threads)
     throw MeasurementError(
-        fmt::format("{} threads beside the {} of other clients, while the server gives {} in all: "
-                    "try again later, or raise `rdmameter serve --max-threads` there",
-                    needs.threads, taken_.threads, limits_.threads));
+        "{} threads beside the {} of other clients, while the server gives {} in all: "
+        "try again later, or raise `rdmameter serve --max-threads` there",
+        needs.threads, taken_.threads, limits_.threads);
   taken_.memory_bytes += needs.memory_bytes;
   taken_.threads += needs.threads;
 }

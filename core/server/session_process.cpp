@@ -63,8 +63,8 @@ std::string remedy_of_start(int error) {
 /// @param what   the call that failed
 /// @param error  its errno value
 [[noreturn]] void throw_not_started(const char* what, int error) {
-  throw MeasurementError(fmt::format("the server cannot start a process for this session: {}: {}{}",
-                                     what, std::strerror(error), remedy_of_start(error)));
+  throw MeasurementError("the server cannot start a process for this session: {}: {}{}", what,
+                         std::strerror(error), remedy_of_start(error));
 }
 
 /// O_NONBLOCK: a write to it does not wait for the server.
@@ -210,7 +210,7 @@ void relay_messages(Channel& pipe, SessionProcess& process, SessionHost& host, D
       end = Deadline::in(kTermGrace);
       pipe = Channel{pipe.release(), never_interrupted(), kPipeMessageBytes};
     } else if (end.passed()) {  // also of one that never stops talking
-      throw MeasurementError(fmt::format("it did not end within {} ms", kTermGrace.count()));
+      throw MeasurementError("it did not end within {} ms", kTermGrace.count());
     } else {
       answer_session(pipe, host, end.within(kSetupTimeout));
       process.child_stderr().take();

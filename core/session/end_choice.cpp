@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/session/end_choice.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <utility>
 
@@ -96,11 +94,11 @@ EndChoice::Pair EndChoice::choose_several(const TestCase& test_case, Channel& ch
   const std::string lone = left_out(here, pairs, &PortPair::mine),
                     their_lone = left_out(there, pairs, &PortPair::theirs);
   if (!lone.empty() || !their_lone.empty())
-    throw MeasurementError(fmt::format(
+    throw MeasurementError(
         "{} and {} cannot be joined: is a port of each ACTIVE with a GID, and of one kind? See: "
         "rdmameter devices",
         lone.empty() ? "what is left of the devices here" : lone,
-        their_lone.empty() ? "what is left of the peer's devices" : "the peer's " + their_lone));
+        their_lone.empty() ? "what is left of the peer's devices" : "the peer's " + their_lone);
   if (pairs.empty())
     throw MeasurementError("no device reaches one of the peer's devices: rdmameter devices");
   const auto joined = [&pairs](const PortFacts* PortPair::*port) {
@@ -152,8 +150,8 @@ TestCase with_own_end(TestCase asked, const std::optional<OwnEnd>& own) {
   asked.responder = with_own_end(std::move(asked.responder), own);
   if (!own || own->memory.empty()) return asked;
   if (asked.responder.memory != own->memory)
-    throw Unsupported(fmt::format(
-        "this server measures in the memory of {0} alone: use --peer-memory {0}", own->memory));
+    throw Unsupported("this server measures in the memory of {0} alone: use --peer-memory {0}",
+                      own->memory);
   asked.registration.gpu = own->gpu_registration;
   return asked;
 }

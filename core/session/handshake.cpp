@@ -22,9 +22,8 @@ nlohmann::json require_type(const Channel& channel, nlohmann::json message, std:
   const std::string got = type_of(message);
   if (refused && got == "failed") refused(message);
   if (got != type)
-    throw MeasurementError(
-        fmt::format("{}: expected the message '{}', is that an rdmameter of this release?",
-                    channel.peer(), type));
+    throw MeasurementError("{}: expected the message '{}', is that an rdmameter of this release?",
+                           channel.peer(), type);
   return message;
 }
 
@@ -61,10 +60,10 @@ void check_protocol(const Channel& channel, const Hello& hello) {
   if (!is_version(hello.version))
     throw MeasurementError("`version` must be letters, digits and any of . + - _ ~");
   if (hello.protocol != kProtocolVersion)
-    throw MeasurementError(fmt::format(
+    throw MeasurementError(
         "{} runs rdmameter {} with protocol {}, this end runs rdmameter {} with protocol {}: "
         "use the same release at both ends",
-        channel.peer(), hello.version, hello.protocol, RDMAMETER_VERSION, kProtocolVersion));
+        channel.peer(), hello.version, hello.protocol, RDMAMETER_VERSION, kProtocolVersion);
 }
 
 /// Both ends have a token, or neither has. An end that may claim to need no proof
@@ -72,15 +71,15 @@ void check_protocol(const Channel& channel, const Hello& hello) {
 void check_token_use(const Channel& channel, const std::string& token, bool required) {
   if (required && token.empty())
     throw TokenError(
-        fmt::format("{} wants a token: set RDMAMETER_TOKEN to the one that `rdmameter "
-                    "serve` printed there, or name a file with --token-file",
-                    channel.peer()));
+        "{} wants a token: set RDMAMETER_TOKEN to the one that `rdmameter "
+        "serve` printed there, or name a file with --token-file",
+        channel.peer());
   if (!required && !token.empty())
     throw TokenError(
-        fmt::format("{} does not ask for the token that is set here, so it does not prove that it "
-                    "is the intended server: start that server with the token, or, to go on "
-                    "without one, unset RDMAMETER_TOKEN and leave out --token-file",
-                    channel.peer()));
+        "{} does not ask for the token that is set here, so it does not prove that it "
+        "is the intended server: start that server with the token, or, to go on "
+        "without one, unset RDMAMETER_TOKEN and leave out --token-file",
+        channel.peer());
 }
 
 }  // namespace
@@ -109,8 +108,8 @@ nlohmann::ordered_json greet_responder(
       }));
   if (!token.empty()) {
     if (!proof_holds(token, Role::responder, both, welcome.value))
-      throw TokenError(fmt::format(
-          "{} does not know the token: it is not the server that printed it", channel.peer()));
+      throw TokenError("{} does not know the token: it is not the server that printed it",
+                       channel.peer());
     channel.seal(make_seal_keys(token, Role::initiator, both));
   }
   channel.set_max_message_bytes(kProvedMessageBytes);

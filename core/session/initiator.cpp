@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/session/initiator.h"
 
-#include <fmt/format.h>
-
 #include <chrono>
 #include <functional>
 #include <optional>
@@ -39,15 +37,15 @@ class FoundToken {
   /// @return the error, and what this end had to do with it
   TokenError explain(const TokenError& error) const {
     if (found_)
-      return TokenError(fmt::format(
+      return TokenError(
           "{}. The token here is that of {}, which a server of yours left. If that server has "
           "ended, remove the file",
-          error.what(), found_->path));
+          error.what(), found_->path);
     if (!local_) return error;
     return TokenError(
-        fmt::format("{}. No server of yours has left a token for port {} in {}: is it another "
-                    "user's server, or was it started with a token?",
-                    error.what(), port_, folders_.text()));
+        "{}. No server of yours has left a token for port {} in {}: is it another "
+        "user's server, or was it started with a token?",
+        error.what(), port_, folders_.text());
   }
 
  private:

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/session/message_exchange.h"
 
-#include <fmt/format.h>
-
 #include <utility>
 
 #include "core/base/error.h"
@@ -15,8 +13,7 @@ nlohmann::json MessageExchange::expect(std::string_view type) {
       received_ ? *std::exchange(received_, {}) : channel_.receive(Deadline::in(kSetupTimeout));
   const std::string got = type_of(message);
   if (got == "failed") throw_failure_message(message);
-  if (got != type)
-    throw MeasurementError(fmt::format("{}: expected the message '{}'", channel_.peer(), type));
+  if (got != type) throw MeasurementError("{}: expected the message '{}'", channel_.peer(), type);
   return message;
 }
 

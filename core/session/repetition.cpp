@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/session/repetition.h"
 
-#include <fmt/format.h>
-
 #include <random>
 
 #include "core/base/kernel_files.h"
@@ -44,18 +42,18 @@ void require_any(const TestCase& test_case, const Outcome& outcome) {
           ? "does the network between the two devices pass multicast (RoCE v2: and UDP port 4791)?"
           : "is the path between the two devices up (RoCE v2: does it let UDP port 4791 through)?";
   if (outcome.lost == outcome.operations)
-    throw MeasurementError(fmt::format(
+    throw MeasurementError(
         "none of the {} pings was answered within --loss-timeout: is it shorter than the "
         "round trip? Else {}",
-        outcome.operations, advice));
+        outcome.operations, advice);
   if (test_case.open_loop() && outcome.operations == 0)
     throw MeasurementError(
         "no request fell due in the measured time: use a longer --duration or a higher --rate");
   if (receiver_counts(test_case) && outcome.bandwidth->messages == 0) {
     const std::uint64_t sent = *outcome.bandwidth->sent, received = *outcome.bandwidth->received;
-    throw MeasurementError(fmt::format(
-        "of {} messages {} arrived, and none after the warm-up of {}: {}", sent, received,
-        test_case.warmup, received == 0 ? advice : why_no_more(sent, received)));
+    throw MeasurementError("of {} messages {} arrived, and none after the warm-up of {}: {}", sent,
+                           received, test_case.warmup,
+                           received == 0 ? advice : why_no_more(sent, received));
   }
 }
 
@@ -182,9 +180,9 @@ void Repetition::require_end(const SideResult& end, const StopFlag& stop,
             "the responder's reverse traffic stalled: it fell far behind this end's; is the path "
             "from the responder up?");
       throw MeasurementError(
-          fmt::format("no message got through on {} for {} s: is the peer alive, and the "
-                      "path between the two devices up?",
-                      heartbeat.stalled(), heartbeat.patience().count()));
+          "no message got through on {} for {} s: is the peer alive, and the "
+          "path between the two devices up?",
+          heartbeat.stalled(), heartbeat.patience().count());
     case StopReason::sibling:
       if (receiver != nullptr && receiver->failed()) receiver->join(interrupt_);  // throws why
       break;
@@ -206,10 +204,10 @@ std::uint64_t Repetition::judge(const ConnectedEnd& end) const {
     checked_bytes += verdict.checked_bytes;
     const bool lost = verdict.missing_bytes != 0 && test_case.reliable();
     if (verdict.wrong_bytes == 0 && verdict.guard_bytes_hit == 0 && !lost) return;
-    throw MeasurementError(fmt::format(
+    throw MeasurementError(
         "verification failed at the {}: {}; of {} bytes {} wrong, {} missing, {} beyond a message",
         where, verdict.first_fault, verdict.checked_bytes, verdict.wrong_bytes,
-        verdict.missing_bytes, verdict.guard_bytes_hit));
+        verdict.missing_bytes, verdict.guard_bytes_hit);
   };
   require_clean(
       end.forward.verify(test_case.returns_data() || test_case.mixed() ? end.forward.totals()

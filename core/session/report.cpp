@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/session/report.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cctype>
 #include <numeric>
@@ -14,8 +12,7 @@ namespace rdmameter {
 namespace {
 
 void require(bool there, std::string_view key) {
-  if (!there)
-    throw MeasurementError(fmt::format("the peer's message: the key \"{}\" is missing", key));
+  if (!there) throw MeasurementError("the peer's message: the key \"{}\" is missing", key);
 }
 
 }  // namespace
@@ -125,8 +122,7 @@ void keep_what_the_case_has(Report& report, const TestCase& test_case, bool whol
                       report.peak->bytes != report.peak->messages * test_case.size_bytes))
     throw MeasurementError("the peer's message: peak: bytes are not those of its messages");
   if (report.peak && report.peak->window_ns > kMaxTime_ns)
-    throw MeasurementError(
-        fmt::format("the peer's message: peak: window_ns is beyond {}", kMaxTime_ns));
+    throw MeasurementError("the peer's message: peak: window_ns is beyond {}", kMaxTime_ns);
   const bool gpu = whole && is_gpu(test_case.responder.memory);
   require(!gpu || report.gpu_registration, "gpu_registration");
   require(!gpu || report.gpu_pcie_path, "gpu_pcie_path");
@@ -138,8 +134,7 @@ void keep_what_the_case_has(Report& report, const TestCase& test_case, bool whol
 
 void require_totals_of(const Totals& totals, std::uint64_t threads) {
   if (totals.size() != threads)
-    throw MeasurementError(
-        fmt::format("the peer's message: the totals are not of {} threads", threads));
+    throw MeasurementError("the peer's message: the totals are not of {} threads", threads);
 }
 
 }  // namespace rdmameter

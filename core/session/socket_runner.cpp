@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/session/socket_runner.h"
 
-#include <fmt/format.h>
 #include <poll.h>
 #include <sys/socket.h>
 
@@ -81,14 +80,14 @@ void SocketRunner::call(const ListeningAt& peer) {
     connection_ = connect_to(address, Deadline::in(kTestConnectionTimeout), interrupt_);
   } catch (const MeasurementError& error) {
     throw MeasurementError(
-        fmt::format("{} The responder opened that port for this test: does a firewall or a tunnel "
-                    "between the two ends let only the session's port through?",
-                    error.what()));
+        "{} The responder opened that port for this test: does a firewall or a tunnel "
+        "between the two ends let only the session's port through?",
+        error.what());
   }
   if (::send(connection_.socket.get(), peer.nonce.data(), peer.nonce.size(),
              MSG_NOSIGNAL | MSG_DONTWAIT) != static_cast<ssize_t>(peer.nonce.size()))
-    throw MeasurementError(
-        fmt::format("the connection to {} was lost at once: {}", address.text(), strerror(errno)));
+    throw MeasurementError("the connection to {} was lost at once: {}", address.text(),
+                           strerror(errno));
 }
 
 /// Strangers may find the port as well: they are hung up on.

@@ -59,7 +59,7 @@ nlohmann::ordered_json axis_json(const TestCase& test_case, const Axis& axis) {
 namespace {
 
 [[noreturn]] void refuse(std::string_view key, const std::string& what) {
-  throw UsageError(fmt::format("case: '{}' {}", excerpt(key), what));
+  throw UsageError("case: '{}' {}", excerpt(key), what);
 }
 
 std::uint64_t number_at(const nlohmann::json& wire, std::string_view key) {

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/verbs/capability.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -116,7 +114,7 @@ bool device_has(const DeviceLimits& limits, std::string_view key) {
 void require_capability(const DeviceLimits& limits, std::string_view key,
                         const std::string& where) {
   if (!key.empty() && !device_has(limits, key))
-    throw Unsupported(fmt::format("{} has no {}", where, find_capability(key).noun));
+    throw Unsupported("{} has no {}", where, find_capability(key).noun);
 }
 
 }  // namespace rdmameter

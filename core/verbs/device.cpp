@@ -88,8 +88,8 @@ Context open_one(ibv_device* device) {
 Context open_named(const Devices& devices, std::string_view name) {
   for (ibv_device* device : devices.all())
     if (name == ibv_get_device_name(device)) return open_one(device);
-  throw UnusableDevice(fmt::format("There is no verbs device {} on this machine; there is {}.",
-                                   name, fmt::join(names(devices), ", ")));
+  throw UnusableDevice("There is no verbs device {} on this machine; there is {}.", name,
+                       fmt::join(names(devices), ", "));
 }
 
 std::uint8_t port_count(ibv_context& context) {
@@ -125,10 +125,10 @@ Context open_first_active(const Devices& devices) {
     }
   if (seen.empty() && failure != nullptr) std::rethrow_exception(failure);
   throw UnusableDevice(
-      fmt::format("No verbs device here has an ACTIVE port ({}). Set its link (rxe: its network "
-                  "interface) up; on "
-                  "InfiniBand see that a subnet manager runs.",
-                  fmt::join(seen, "; ")));
+      "No verbs device here has an ACTIVE port ({}). Set its link (rxe: its network "
+      "interface) up; on "
+      "InfiniBand see that a subnet manager runs.",
+      fmt::join(seen, "; "));
 }
 
 /// IBTA, PortInfo:LinkWidthActive.
@@ -231,7 +231,7 @@ PortInfo query_port(ibv_context& context, std::uint64_t port_num) {
   const std::string name = device_name(context);
   const std::uint8_t count = port_count(context);
   if (port_num < 1 || port_num > count)
-    throw UsageError(fmt::format("--port-num {}: {} has the ports 1 to {}", port_num, name, count));
+    throw UsageError("--port-num {}: {} has the ports 1 to {}", port_num, name, count);
   ibv_port_attr attributes{};
   const auto number = static_cast<std::uint8_t>(port_num);
   check_errno_value(ibv_query_port(&context, number, &attributes), "ibv_query_port",
@@ -257,9 +257,9 @@ PortInfo query_active_port(ibv_context& context, std::uint64_t port_num) {
   const std::uint64_t last = any ? port_count(context) : port_num;
   for (std::uint64_t number = any ? 1 : port_num; number <= last; ++number)
     if (PortInfo port = query_port(context, number); port.active()) return port;
-  throw UnusableDevice(fmt::format("--port-num {}: not an ACTIVE port of {} (ports: {})",
-                                   any ? "auto" : std::to_string(port_num), device_name(context),
-                                   port_states(context)));
+  throw UnusableDevice("--port-num {}: not an ACTIVE port of {} (ports: {})",
+                       any ? "auto" : std::to_string(port_num), device_name(context),
+                       port_states(context));
 }
 
 std::vector<Gid> query_gids(ibv_context& context, std::uint8_t port_num) {

@@ -93,10 +93,10 @@ int gid_rank(const Gid& gid) {
 Gid choose_gid(std::span<const Gid> gids, int link_layer, std::uint64_t requested,
                std::string_view where) {
   if (gids.empty())
-    throw UnusableDevice(fmt::format("{} has no GID. {}", where,
-                                     link_layer == IBV_LINK_LAYER_ETHERNET
-                                         ? "Give its network interface an address and set it up."
-                                         : "Is a subnet manager running?"));
+    throw UnusableDevice("{} has no GID. {}", where,
+                         link_layer == IBV_LINK_LAYER_ETHERNET
+                             ? "Give its network interface an address and set it up."
+                             : "Is a subnet manager running?");
   if (requested == kAuto && link_layer == IBV_LINK_LAYER_ETHERNET)
     return *std::ranges::min_element(
         gids, {}, [](const Gid& gid) { return std::tuple(!gid.here(), gid_rank(gid), gid.index); });
@@ -104,8 +104,7 @@ Gid choose_gid(std::span<const Gid> gids, int link_layer, std::uint64_t requeste
   const auto found =
       std::ranges::find_if(gids, [index](const Gid& gid) { return gid.index == index; });
   if (found == gids.end())
-    throw UsageError(
-        fmt::format("--gid-index {}: {} has no such GID; it has {}", index, where, list(gids)));
+    throw UsageError("--gid-index {}: {} has no such GID; it has {}", index, where, list(gids));
   return *found;
 }
 

@@ -34,9 +34,9 @@ PkeyEntry entry_of_value(ibv_context& context, const PortInfo& port, std::uint16
     if (index >= 0) return {static_cast<std::uint16_t>(index), static_cast<std::uint16_t>(value)};
   }
   throw Unsupported(
-      fmt::format("the partition key {:#x} is not in the table of {}, which has {}; "
-                  "choose one that both ports have by --pkey",
-                  asked, port.where(), pkeys_text(context, port)));
+      "the partition key {:#x} is not in the table of {}, which has {}; "
+      "choose one that both ports have by --pkey",
+      asked, port.where(), pkeys_text(context, port));
 }
 
 /// libibverbs reads the table in sysfs alone (ibv_query_pkey()), which a container may not show.
@@ -51,8 +51,8 @@ PkeyEntry only_entry(ibv_context& context, const PortInfo& port, const PathSetti
   const bool is_default = path.pkey == kAuto || (path.pkey | kFullMember) == kDefaultPkey;
   if (!is_default || path.pkey_index != 0)
     throw Unsupported(
-        fmt::format("{} shows no partition keys in sysfs: there is only --pkey-index 0, with {:#x}",
-                    port.where(), kDefaultPkey));
+        "{} shows no partition keys in sysfs: there is only --pkey-index 0, with {:#x}",
+        port.where(), kDefaultPkey);
   if (is_iwarp(context)) return {};
   return {0, kDefaultPkey};
 }
@@ -67,13 +67,13 @@ PkeyEntry choose_pkey(ibv_context& context, const PortInfo& port, const PathSett
     return entry_of_value(context, port, static_cast<std::uint16_t>(path.pkey));
   if (port.pkey_table_length == 0 && path.pkey_index == 0) return {};
   if (path.pkey_index >= port.pkey_table_length)
-    throw Unsupported(fmt::format("--pkey-index {}: {} has {} partition keys, 0 being the first",
-                                  path.pkey_index, port.where(), port.pkey_table_length));
+    throw Unsupported("--pkey-index {}: {} has {} partition keys, 0 being the first",
+                      path.pkey_index, port.where(), port.pkey_table_length);
   const auto index = static_cast<std::uint16_t>(path.pkey_index);
   const std::uint16_t value = pkey_at(context, port, index);
   if (value == 0)
-    throw Unsupported(fmt::format("--pkey-index {}: that entry of {} is empty; there are {}", index,
-                                  port.where(), pkeys_text(context, port)));
+    throw Unsupported("--pkey-index {}: that entry of {} is empty; there are {}", index,
+                      port.where(), pkeys_text(context, port));
   return {index, value};
 }
 

@@ -12,9 +12,9 @@ namespace {
 
 [[noreturn]] void throw_bad_address(std::string_view text, std::string_view why) {
   throw UsageError(
-      fmt::format("`{}` is not an address: {}. Give NAME, 192.0.2.1 or 2001:db8::1; with a port "
-                  "NAME:PORT, 192.0.2.1:PORT or [2001:db8::1]:PORT.",
-                  text, why));
+      "`{}` is not an address: {}. Give NAME, 192.0.2.1 or 2001:db8::1; with a port "
+      "NAME:PORT, 192.0.2.1:PORT or [2001:db8::1]:PORT.",
+      text, why);
 }
 
 std::uint16_t parse_port(std::string_view whole, std::string_view digits) {

@@ -178,8 +178,8 @@ void Channel::await(short events, Deadline deadline, const Progress& progress) {
       return;
     case Waited::interrupted:
       if (progress.done > 0) usable_ = false;
-      throw Interrupted(fmt::format("interrupted while {} {}",
-                                    progress.sending ? "sending to" : "waiting for", peer()));
+      throw Interrupted("interrupted while {} {}", progress.sending ? "sending to" : "waiting for",
+                        peer());
     case Waited::deadline:
       break;
   }

@@ -71,8 +71,8 @@ void check_scope(const std::string& host) {
   if (percent == host.npos) return;
   const std::string name = host.substr(percent + 1);
   if (if_nametoindex(name.c_str()) == 0 && name.find_first_not_of("0123456789") != name.npos)
-    throw UsageError(fmt::format(
-        "{}: this machine has no network interface {} (`ip link` lists them)", host, name));
+    throw UsageError("{}: this machine has no network interface {} (`ip link` lists them)", host,
+                     name);
 }
 
 /// A machine's list of hosts may give localhost one of the two addresses that it can have, and not
@@ -226,29 +226,28 @@ bool is_loopback_host(const std::string& host) {
         server.remedy.empty() ? fmt::format("start `rdmameter serve --bind {} --port {}` there.",
                                             server.host, server.port)
                               : server.remedy;
-    throw NotConnected(
-        fmt::format("no server is listening on {} ({}): {}", where, std::strerror(error), remedy));
+    throw NotConnected("no server is listening on {} ({}): {}", where, std::strerror(error),
+                       remedy);
   }
   if (error == ETIMEDOUT) {
-    throw NotConnected(fmt::format(
+    throw NotConnected(
         "no answer from {} in time: is the host up, and does its firewall let TCP port {} through?",
-        where, server.port));
+        where, server.port);
   }
   if (!server.source.empty() && error == EADDRNOTAVAIL)
     throw NotConnected(
-        fmt::format("cannot connect to {} from {}: no interface of this machine has that address "
-                    "(`ip address` lists them).",
-                    where, server.source));
+        "cannot connect to {} from {}: no interface of this machine has that address "
+        "(`ip address` lists them).",
+        where, server.source);
   if (short_of_resources(error)) {
-    throw NotConnected(fmt::format("cannot connect to {}: {}, on this machine{}", where,
-                                   std::strerror(error),
-                                   error == EMFILE ? ". Raise its limit (`ulimit -n`)." : "."));
+    throw NotConnected("cannot connect to {}: {}, on this machine{}", where, std::strerror(error),
+                       error == EMFILE ? ". Raise its limit (`ulimit -n`)." : ".");
   }
   if (is_loopback_host(server.host) && loopback_is_down())
-    throw NotConnected(fmt::format("cannot connect to {}: {}", where, no_loopback_text()));
+    throw NotConnected("cannot connect to {}: {}", where, no_loopback_text());
   throw NotConnected(
-      fmt::format("cannot connect to {}: {}. Check the address and the route (`ip route get {}`).",
-                  where, std::strerror(error), server.host));
+      "cannot connect to {}: {}. Check the address and the route (`ip route get {}`).", where,
+      std::strerror(error), server.host);
 }
 
 }  // namespace
@@ -264,7 +263,7 @@ Connection connect_to(const Address& server, Deadline deadline, const InterruptS
     if (error != ECONNREFUSED || !server.awaited || deadline.passed())
       throw_not_connected(server, error);
     if (wait_for(-1, 0, deadline.within(kRetryPause), interrupt) == Waited::interrupted) {
-      throw Interrupted(fmt::format("interrupted while waiting for a server on {}", server.text()));
+      throw Interrupted("interrupted while waiting for a server on {}", server.text());
     }
   }
 }
@@ -280,21 +279,20 @@ namespace {
   const std::string where = bind.text();
   switch (error) {
     case EADDRINUSE:
-      throw UsageError(fmt::format(
+      throw UsageError(
           "--bind {}: the port is in use. Choose another with --port (0: any free one), or end the "
           "program that has it (`ss -ltnp 'sport = :{}'`).",
-          where, bind.port));
+          where, bind.port);
     case EADDRNOTAVAIL:
       if (is_loopback_host(bind.host) && loopback_is_down()) throw_loopback_is_down(bind);
       if (bind.host == kLocalhost)
         throw VerbsError(fmt::format("cannot listen on {}: {}", where, no_loopback_text()), error);
-      throw UsageError(fmt::format(
+      throw UsageError(
           "--bind {}: no interface of this machine has that address (`ip address` lists them).",
-          where));
+          where);
     case EACCES:
-      throw UsageError(fmt::format(
-          "--bind {}: not allowed. Ports below 1024 need root: choose another with --port.",
-          where));
+      throw UsageError(
+          "--bind {}: not allowed. Ports below 1024 need root: choose another with --port.", where);
     default:
       throw VerbsError(fmt::format("cannot listen on {}: {}", where, std::strerror(error)), error);
   }
@@ -451,7 +449,7 @@ std::string host_of(int socket) {
   sockaddr_storage address{};
   socklen_t bytes = sizeof address;
   if (GetName(socket, reinterpret_cast<sockaddr*>(&address), &bytes) != 0)
-    throw MeasurementError(fmt::format("the connection is gone: {}", std::strerror(errno)));
+    throw MeasurementError("the connection is gone: {}", std::strerror(errno));
   std::string host = address.ss_family == AF_UNIX ? "" : host_text(address, bytes);
   if (host.empty()) throw MeasurementError("a test over TCP needs a session over TCP");
   return host;
@@ -473,8 +471,7 @@ std::string loopback_host() {
     }
   }
   if (why.empty()) why = no_loopback_text();
-  throw MeasurementError(
-      fmt::format("programs of this machine cannot connect to each other: {}", why));
+  throw MeasurementError("programs of this machine cannot connect to each other: {}", why);
 }
 
 std::vector<std::string> addresses_of(const std::string& host) {

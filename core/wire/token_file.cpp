@@ -46,8 +46,7 @@ void write_token(const std::string& path, std::string_view token) {
   int error = write_all(file.fd(), fmt::format("{}\n", token));
   if (error == 0) error = file.close();
   if (error == 0) error = file.put(true);
-  if (error != 0)
-    throw UsageError(fmt::format("{}: cannot be written: {}.", path, std::strerror(error)));
+  if (error != 0) throw UsageError("{}: cannot be written: {}.", path, std::strerror(error));
 }
 
 }  // namespace
@@ -75,11 +74,11 @@ std::string TokenFolders::leave(std::uint16_t port, std::string_view token) cons
     write_token(path, token);
     return path;
   }
-  throw UsageError(fmt::format(
+  throw UsageError(
       "no folder for this server's token: {}make XDG_RUNTIME_DIR name a folder that only you can "
       "reach, or choose the token yourself with --token-file, or let every user of this machine in "
       "with --no-auth",
-      refusals));
+      refusals);
 }
 
 void TokenFolders::remove(std::uint16_t port) const noexcept {
@@ -107,8 +106,7 @@ std::optional<TokenFolders::Found> TokenFolders::find(std::uint16_t port) const 
       read_input(newest, {.max_bytes = kTokenMaxChars + 1, .beginning = true, .secret = true});
   const std::string token = text.substr(0, text.find('\n'));
   if (const std::string why = why_bad_token(token); !why.empty())
-    throw UsageError(
-        fmt::format("{}: {}. Remove the file, and start the server again.", newest, why));
+    throw UsageError("{}: {}. Remove the file, and start the server again.", newest, why);
   return Found{token, newest};
 }
 

@@ -165,10 +165,10 @@ void check_environment(const Comparable& base, const Comparable& other,
   if (changes.empty()) return;
   if (!options.allow_environment_change)
     throw UsageError(
-        fmt::format("{} and {} were measured in different environments, and differences between "
-                    "them are no verdict on the program:\n  {}\nMeasure both in one environment, "
-                    "or compare them anyway with --allow-environment-change.",
-                    base.path, other.path, fmt::join(changes, "\n  ")));
+        "{} and {} were measured in different environments, and differences between "
+        "them are no verdict on the program:\n  {}\nMeasure both in one environment, "
+        "or compare them anyway with --allow-environment-change.",
+        base.path, other.path, fmt::join(changes, "\n  "));
   comparison.remarks.push_back(
       fmt::format("The environments differ: {}.", fmt::join(changes, "; ")));
 }
@@ -238,15 +238,15 @@ Comparison compare_files(const Comparable& base, const Comparable& other,
                          const ComparisonOptions& options) {
   for (const Comparable* file : {&base, &other})
     if (file->two_sides())
-      throw UsageError(fmt::format(
-          "{}: holds both sides of a comparison ('rdmameter ab'): compare it alone", file->path));
+      throw UsageError("{}: holds both sides of a comparison ('rdmameter ab'): compare it alone",
+                       file->path);
   Comparison comparison{.base = base.path, .other = other.path};
   check_environment(base, other, options, comparison);
   Pairing pairing = pair_cases(base, other);
   if (pairing.pairs.empty())
-    throw UsageError(fmt::format("{} and {} have no case in common.\n  {} has: {}\n  {} has: {}",
-                                 base.path, other.path, base.path, some_names(base.sides[0]),
-                                 other.path, some_names(other.sides[0])));
+    throw UsageError("{} and {} have no case in common.\n  {} has: {}\n  {} has: {}", base.path,
+                     other.path, base.path, some_names(base.sides[0]), other.path,
+                     some_names(other.sides[0]));
   for (const std::string& difference : axis_differences(pairing.pairs))
     comparison.remarks.push_back("The two sides were not measured alike: " + difference + ".");
   comparison.only_base = std::move(pairing.only_base);
@@ -261,12 +261,11 @@ Comparison compare_files(const Comparable& base, const Comparable& other,
 
 Comparison compare_sides(const Comparable& file, const ComparisonOptions& options) {
   if (!file.two_sides())
-    throw UsageError(
-        fmt::format("{}: has one side only: name the file to compare it with", file.path));
+    throw UsageError("{}: has one side only: name the file to compare it with", file.path);
   const auto& [a, b] = file.sides;
   if (a.size() != b.size())
-    throw UsageError(fmt::format("{}: side A has {} cases, side B {}: they cannot be paired",
-                                 file.path, a.size(), b.size()));
+    throw UsageError("{}: side A has {} cases, side B {}: they cannot be paired", file.path,
+                     a.size(), b.size());
   Comparison comparison{
       .base = side_title(file, "a"), .other = side_title(file, "b"), .sides = true};
   finish(comparison, pairs_of_sides(file),

@@ -21,7 +21,7 @@ constexpr std::string_view kForm =
     "3us' or 'write_bw/* bandwidth.gbps >= 90'";
 
 [[noreturn]] void refuse(const Gate& gate, const std::string& why) {
-  throw UsageError(fmt::format("--gate '{}': {}; {}", gate.text, why, kForm));
+  throw UsageError("--gate '{}': {}; {}", gate.text, why, kForm);
 }
 
 std::string metric_names() {
@@ -94,10 +94,10 @@ void read_limit(Gate& gate, std::string_view text) {
 }
 
 [[noreturn]] void refuse_relative(const std::string& text, const std::string& why) {
-  throw UsageError(fmt::format(
+  throw UsageError(
       "--gate '{}': {}; a gate relative to BASE is '[CASE] METRIC=SHARE%', such as 'p99=20%' or "
       "'write_lat/* p99.9=50%'",
-      text, why));
+      text, why);
 }
 
 double read_share(const std::string& gate, std::string_view text) {

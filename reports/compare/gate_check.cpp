@@ -103,9 +103,9 @@ std::vector<GateFinding> check_gates(const std::vector<Gate>& gates,
     std::vector<std::string> names;
     for (std::size_t i = 0; i < std::min<std::size_t>(cases.size(), 5); ++i)
       names.push_back(printable(cases[i].name));
-    throw UsageError(fmt::format(
-        "--gate '{}': no case of NEW has a name like '{}'; there are: {}{}", gate.text,
-        gate.pattern, fmt::join(names, ", "), cases.size() > names.size() ? ", ..." : ""));
+    throw UsageError("--gate '{}': no case of NEW has a name like '{}'; there are: {}{}", gate.text,
+                     gate.pattern, fmt::join(names, ", "),
+                     cases.size() > names.size() ? ", ..." : "");
   }
   return findings;
 }
@@ -140,9 +140,8 @@ std::vector<GateFinding> check_relative_gates(const std::vector<RelativeGate>& g
       if (!other_kind) findings.push_back(check_one(gate, one));
     }
     if (findings.size() == before)
-      throw UsageError(fmt::format("--gate '{}': no case of NEW has a name like '{}' and {}",
-                                   printable(gate.text), printable(gate.pattern),
-                                   info_of(gate.metric).name));
+      throw UsageError("--gate '{}': no case of NEW has a name like '{}' and {}",
+                       printable(gate.text), printable(gate.pattern), info_of(gate.metric).name);
   }
   return findings;
 }

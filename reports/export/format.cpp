@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reports/export/format.h"
 
-#include <fmt/core.h>
-
 #include <array>
 
 #include "core/base/error.h"
@@ -43,9 +41,8 @@ const ExportFormat& export_format(std::string_view name) {
 
 std::string export_results(const ExportFormat& format, std::span<const ResultFile> files) {
   if (files.size() > 1 && !format.several)
-    throw UsageError(
-        fmt::format("--format {} describes one result, and {} are named. Export each by itself.",
-                    format.name, files.size()));
+    throw UsageError("--format {} describes one result, and {} are named. Export each by itself.",
+                     format.name, files.size());
   return format.write(files);
 }
 

@@ -109,8 +109,7 @@ constexpr double kNsPerMs = 1e6, kNsPerUs = 1e3;
 std::vector<CaseNumbers> latency_cases(const ResultFile& file) {
   std::vector<CaseNumbers> cases = case_numbers(file.rows);
   std::erase_if(cases, [](const auto& found) { return merged_latency(found.summary).count == 0; });
-  if (cases.empty())
-    throw UsageError(fmt::format("{}: no case here has latency samples.", file.path));
+  if (cases.empty()) throw UsageError("{}: no case here has latency samples.", file.path);
   return cases;
 }
 
@@ -164,8 +163,8 @@ std::string to_hgrm(std::span<const ResultFile> files) {
   if (cases.size() > 1) {
     std::string names;
     for (const CaseNumbers& found : cases) names += "\n  " + printable(found.name);
-    throw UsageError(fmt::format(
-        "--format hgrm is a table of one case; choose with --case NAME among:{}", names));
+    throw UsageError("--format hgrm is a table of one case; choose with --case NAME among:{}",
+                     names);
   }
   const CaseSummary& summary = cases.front().summary;
   const Row& row = summary.first();

@@ -33,9 +33,9 @@ struct Line {
 Line line_of(const ResultFile& file, std::vector<std::string>& columns) {
   Line line{text_at(file.context, "date"), text_at(file.context, "commit"), {}};
   if (!epoch_seconds(line.time))
-    throw UsageError(fmt::format(
+    throw UsageError(
         "{}: context: date is missing or not a date, and a line of a time series needs one.",
-        file.path));
+        file.path);
   for (const CaseNumbers& numbers : case_numbers(file.rows))
     for (const CaseNumber& value : numbers.values) {
       const std::string column = column_name(numbers.name, value.metric->key);

@@ -120,21 +120,19 @@ void lock(int file, const std::string& path) {
       tell("rdmameter: {}: another process holds its lock (flock); waiting for it, {} s at most\n",
            printable(path), kLongest.count());
     if (std::chrono::steady_clock::now() - begun > kLongest)
-      throw MeasurementError(fmt::format(
+      throw MeasurementError(
           "{}: another process has held its lock for {} s, so nothing was added; who it is: fuser "
           "-v FILE, lslocks",
-          path, kLongest.count()));
+          path, kLongest.count());
     if (wait_or_end(kBetween)) throw Interrupted("interrupted");
   }
 }
 
 void append_json(const std::string& path, const Json& json) {
   if (look_at_output(path, Writing::appended).stream)
-    throw UsageError(
-        fmt::format("{}: is not a regular file, so no line can be added to it.", path));
+    throw UsageError("{}: is not a regular file, so no line can be added to it.", path);
   const int file = open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0666);
-  if (file < 0)
-    throw UsageError(fmt::format("{}: cannot be written: {}.", path, std::strerror(errno)));
+  if (file < 0) throw UsageError("{}: cannot be written: {}.", path, std::strerror(errno));
   try {
     lock(file, path);
     write_line(file, path, json_text(json) + "\n");
@@ -154,9 +152,9 @@ HistoryEntry history_entry(const ResultFile& file, const std::string& commit) {
                      {{"initiator", ours.at("initiator")}, {"responder", ours.at("responder")}},
                      {}};
   if (!epoch_seconds(entry.time))
-    throw UsageError(fmt::format(
+    throw UsageError(
         "{}: context: date is missing or not a date, and a history is in the order of dates.",
-        file.path));
+        file.path);
   for (const CaseNumbers& numbers : case_numbers(file.rows)) {
     if (numbers.summary.first().interrupted) continue;  // and so are all of them
     HistoryCase history_case{numbers.name, numbers.summary.repetitions.size(), {}};

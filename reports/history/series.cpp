@@ -211,8 +211,8 @@ std::vector<HistorySeries> series_of(const History& history, const SeriesChoice&
     }
   }
   if (all.empty() && !choice.cases.empty())
-    throw UsageError(fmt::format("--case '{}': no case of that name in this history.",
-                                 fmt::join(choice.cases, "', '")));
+    throw UsageError("--case '{}': no case of that name in this history.",
+                     fmt::join(choice.cases, "', '"));
   return all;
 }
 

@@ -66,11 +66,9 @@ ChosenEntry<Entry> read_entry(std::span<const Entry* const> entries, std::string
   std::vector<std::string> known;
   for (const Entry* each : entries) {
     known.push_back(fmt::format("{}{}", each->name, each->arguments));
-    if (each->name == name)
-      throw UsageError(fmt::format("'{}': this {} is typed {}", text, kind, known.back()));
+    if (each->name == name) throw UsageError("'{}': this {} is typed {}", text, kind, known.back());
   }
-  throw UsageError(
-      fmt::format("there is no {0} '{1}' ({0}s: {2})", kind, text, fmt::join(known, ", ")));
+  throw UsageError("there is no {0} '{1}' ({0}s: {2})", kind, text, fmt::join(known, ", "));
 }
 
 using Rank = std::uint32_t;

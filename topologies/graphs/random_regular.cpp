@@ -75,8 +75,7 @@ Graph make_random_regular(const ShapeArguments& arguments, Rank ranks) {
     Graph graph(ranks);
     if (try_to_pair(graph, ends, random)) return dense ? complement(graph) : graph;
   }
-  throw Unsupported(
-      fmt::format("random:{} of {} ranks could not be drawn: use another --seed", degree, ranks));
+  throw Unsupported("random:{} of {} ranks could not be drawn: use another --seed", degree, ranks);
 }
 
 /// Unions of random circles through all ranks, and of a random pairing where d is odd: nearly all

@@ -17,17 +17,17 @@ namespace rdmameter {
 void require_iwarp_carries(const OpenDevice& device, const TopologyPlan& plan) {
   const TestCase& test_case = plan.test_case;
   if (plan.datagram())
-    throw Unsupported(fmt::format("{} is an iWARP device, which has no UD: use another graph",
-                                  device.port.where()));
+    throw Unsupported("{} is an iWARP device, which has no UD: use another graph",
+                      device.port.where());
   TestCase by_cm = test_case;
   by_cm.connect = Connect::cm;
   require_iwarp_has(device, by_cm);
   if (test_case.rank_opcode != RankOpcode::send) return;
   const auto lacks_immediate = [&device](std::string_view so, std::string_view remedy) {
-    throw Unsupported(fmt::format(
+    throw Unsupported(
         "{} is an iWARP device, where a rank's message has no immediate data: its last {} "
         "bytes say where it comes from and goes to, {}: {}",
-        device.port.where(), kLabelBytes, so, remedy));
+        device.port.where(), kLabelBytes, so, remedy);
   };
   if (plan.traffic_mode() == TrafficMode::collective)
     lacks_immediate("and a collective's hold its words", "use another --traffic");
@@ -50,13 +50,12 @@ void send_first(ibv_qp& qp, const EndpointInfo& peer, const std::string& where) 
   while ((polled = ibv_poll_cq(qp.send_cq, 1, &wc)) == 0)
     if (deadline.passed())
       throw MeasurementError(
-          fmt::format("the first write of QP {:#x} on {} does not complete: is "
-                      "the rank at the other end alive?",
-                      qp.qp_num, where));
+          "the first write of QP {:#x} on {} does not complete: is "
+          "the rank at the other end alive?",
+          qp.qp_num, where);
   if (polled < 0 || wc.status != IBV_WC_SUCCESS)
-    throw MeasurementError(
-        fmt::format("the first write of QP {:#x} on {}: {}", qp.qp_num, where,
-                    polled < 0 ? "ibv_poll_cq has failed" : ibv_wc_status_str(wc.status)));
+    throw MeasurementError("the first write of QP {:#x} on {}: {}", qp.qp_num, where,
+                           polled < 0 ? "ibv_poll_cq has failed" : ibv_wc_status_str(wc.status));
 }
 
 CmEdges::CmEdges(OpenDevice& device, const TestCase& test_case, Rank rank,
@@ -101,7 +100,7 @@ void CmEdges::connect(const std::map<Rank, EndpointInfo>& peers,
     if (peer > rank_) break;
     const auto invitation = invitations.find(peer);
     if (invitation == invitations.end())
-      throw MeasurementError(fmt::format("rank {} has not told how to call it", peer));
+      throw MeasurementError("rank {} has not told how to call it", peer);
     const auto& [listening, first] = invitation->second;
     const EndpointInfo& info = info_of(peers, peer);
     const CmAddress there =

@@ -61,10 +61,10 @@ Mr register_barrier_words(const MessageMemory& memory, ibv_pd& pd, const std::st
   return memory.register_part(pd, 0, memory.size_bytes(),
                               IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
 } catch (const Unsupported&) {
-  throw Unsupported(fmt::format(
+  throw Unsupported(
       "{} opens no memory to peers, and the barrier of ranks is RDMA writes over RC, whatever "
       "--transport is: use `run`, or another device",
-      where));
+      where);
 }
 
 /// The data of so many QPs, of a rank's.
@@ -93,7 +93,7 @@ void connect_or_refuse(RefusedEdge edge, std::vector<RefusedEdge>* refused, Conn
 
 const EndpointInfo& info_of(const std::map<Rank, EndpointInfo>& peers, Rank rank) {
   if (const auto found = peers.find(rank); found != peers.end()) return found->second;
-  throw MeasurementError(fmt::format("rank {} has sent no addresses of its QPs", rank));
+  throw MeasurementError("rank {} has sent no addresses of its QPs", rank);
 }
 
 QpPath path_to_rank(const OpenDevice& device, const TestCase& test_case, EndpointInfo peer) {
@@ -157,10 +157,10 @@ void DeviceQueues::create_memory() {
 /// The CPU reads credits, wherever messages are. Nothing else is looked at.
 void DeviceQueues::create_words() {
   if (receive_mode_ == ReceiveMode::labelled)
-    throw Unsupported(fmt::format(
+    throw Unsupported(
         "without immediate data {} has a message's label among its bytes, where the CPU must reach "
         "it: use --memory host or huge",
-        where_));
+        where_);
   word_memory_.emplace(*device_.context, 0, areas_.buffers, device_.numa_node, "", where_,
                        device_.memory);
   words_mr_ = word_memory_->register_part(domain_.plain(), 0, word_memory_->size_bytes(),
@@ -178,10 +178,10 @@ void DeviceQueues::create_queues() {
     deepest = std::max({deepest, entries.sends, entries.receives});
   }
   if (deepest > device_.limits.max_qp_wr)
-    throw Unsupported(fmt::format(
+    throw Unsupported(
         "up to {} buffers for each of {} hops make a queue of {} WRs, and {} has at most {}: use a "
         "smaller --depth",
-        case_.queues.depth, classes_, deepest, where_, device_.limits.max_qp_wr));
+        case_.queues.depth, classes_, deepest, where_, device_.limits.max_qp_wr);
   require_reads();
   create_cqs();
   if (receive_mode_ == ReceiveMode::shared) {
@@ -189,9 +189,8 @@ void DeviceQueues::create_queues() {
     attributes.attr = {
         .max_wr = static_cast<std::uint32_t>(receives()), .max_sge = 1, .srq_limit = 0};
     if (receives() > device_.limits.max_srq_wr)
-      throw Unsupported(
-          fmt::format("an SRQ of {} WRs, and {} has at most {}: use a smaller --depth", receives(),
-                      where_, device_.limits.max_srq_wr));
+      throw Unsupported("an SRQ of {} WRs, and {} has at most {}: use a smaller --depth",
+                        receives(), where_, device_.limits.max_srq_wr);
     own_srq_.reset(check_pointer([&] { return ibv_create_srq(&domain_.of_queues(), &attributes); },
                                  "ibv_create_srq", where_));
     srq_ = own_srq_.get();
@@ -240,9 +239,9 @@ void DeviceQueues::require_reads() const {
   if (most == 0) return;
   for (std::uint64_t link = 0; link < link_count_; ++link)
     if (const std::uint64_t reads = entries_of(link, classes_).sends - 1; reads > most)
-      throw Unsupported(fmt::format(
+      throw Unsupported(
           "reads posted to a QP on {}: {} wanted, the device takes {}; use a smaller --depth",
-          where_, reads, most));
+          where_, reads, most);
 }
 
 /// @param qps, info  where its number goes
@@ -262,16 +261,16 @@ void DeviceQueues::create_cqs() {
     cqes = entries(classes_).completions();
   }
   if (cqes > device_.limits.max_cqe)
-    throw Unsupported(fmt::format(
+    throw Unsupported(
         "{} must hold {} completions, and the largest of {} holds {}: use a smaller --depth{}",
         cq_per_qp_ ? "each CQ" : "the CQ of a rank", cqes, where_, device_.limits.max_cqe,
-        cq_per_qp_ || datagram_ ? "" : ", fewer --qps-per-edge or --cq-sharing per-qp"));
+        cq_per_qp_ || datagram_ ? "" : ", fewer --qps-per-edge or --cq-sharing per-qp");
   const std::uint64_t count = cq_count();
   if (count + 1 > device_.limits.max_cq)  // the barrier has one, too
-    throw Unsupported(fmt::format(
+    throw Unsupported(
         "{} CQs of a rank and one for its barrier, and {} has {}: use --cq-sharing shared, or a "
         "graph of fewer QPs",
-        count, where_, device_.limits.max_cq));
+        count, where_, device_.limits.max_cq);
   own_cqs_.emplace(*device_.context,
                    CqPlan{.count = count,
                           .entries = cqes,
@@ -297,9 +296,9 @@ Qp DeviceQueues::create_qp(std::uint64_t number) {
   if (qp) return qp;
   const int error = errno;
   if (srq_ != nullptr && case_.transport != Transport::rc && number == 0)
-    throw Unsupported(fmt::format(
+    throw Unsupported(
         "{} does not share receives among QPs of this transport: use --recv rq, or --transport rc",
-        where_));
+        where_);
   if (number == 0) require_transport(device_, case_);
   throw_no_qp(device_, "graph", number, qp_count(), error);
 }

@@ -310,8 +310,8 @@ Outcome RankMeasurer::collect(const RankCase& own, const std::vector<RankResult>
   const std::uint64_t measured =
       outcome.latency ? outcome.latency->histogram.count : outcome.bandwidth->messages;
   if (const auto& lost = outcome.topology->failed_pairs; !lost.empty() && measured == 0)
-    throw MeasurementError(fmt::format("no pair could be measured; rank {} and rank {}: {}",
-                                       lost.front().from, lost.front().to, lost.front().reason));
+    throw MeasurementError("no pair could be measured; rank {} and rank {}: {}", lost.front().from,
+                           lost.front().to, lost.front().reason);
   outcome.extra["path"] = path_of(results);
   own.add_device(outcome);
   return outcome;

@@ -16,9 +16,8 @@ constexpr const char* kRemedy =
 
 void require_qps(const OpenDevice& device, std::uint64_t wanted) {
   if (wanted > device.limits.max_qp)
-    throw Unsupported(
-        fmt::format("the graph asks {} QPs of a rank, and {} has room for {} in all: {}", wanted,
-                    device.port.where(), device.limits.max_qp, kRemedy));
+    throw Unsupported("the graph asks {} QPs of a rank, and {} has room for {} in all: {}", wanted,
+                      device.port.where(), device.limits.max_qp, kRemedy);
 }
 
 void throw_no_qp(const OpenDevice& device, const std::string& which, std::uint64_t had,

@@ -418,8 +418,8 @@ void RankQueues::check_places(std::span<const Rank> senders) {
   if (case_.rank_opcode == RankOpcode::read) {
     for (std::uint64_t i = 0; i < window_.size(); ++i)
       if (window_[i]->link != nullptr && !check_place(i, window_[i]->link->peer))
-        throw MeasurementError(fmt::format("--verify: a read from rank {} has brought nothing",
-                                           window_[i]->link->peer));
+        throw MeasurementError("--verify: a read from rank {} has brought nothing",
+                               window_[i]->link->peer);
     return;
   }
   std::vector<std::uint8_t> there(plan_.graph.ranks());
@@ -429,8 +429,7 @@ void RankQueues::check_places(std::span<const Rank> senders) {
   }
   for (const Rank sender : senders)
     if (there[sender] == 0)
-      throw MeasurementError(
-          fmt::format("--verify: nothing of what rank {} wrote is here", sender));
+      throw MeasurementError("--verify: nothing of what rank {} wrote is here", sender);
 }
 
 std::uint64_t RankQueues::sent(std::uint32_t least_class) const {

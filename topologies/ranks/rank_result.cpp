@@ -313,7 +313,7 @@ Told from_wire(const std::string& text, const char* what) {
     const auto json = nlohmann::ordered_json::parse(text);
     return read_fields<Told>(CheckedJson(json, what));
   } catch (const nlohmann::json::exception& error) {
-    throw MeasurementError(fmt::format("{} cannot be read: {}", what, error_text(error)));
+    throw MeasurementError("{} cannot be read: {}", what, error_text(error));
   } catch (const UsageError& error) {
     throw MeasurementError(error.what());
   }

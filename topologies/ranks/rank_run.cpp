@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "topologies/ranks/rank_run.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <utility>
 
@@ -130,13 +128,13 @@ void RankRun::run() {
   result_.connection_bytes = queues_.connection_bytes();
   result_.relay_bytes = queues_.relay_bytes();
   if (state_.wrong_bytes > 0 && queues_.collective() != nullptr)
-    throw MeasurementError(fmt::format("{} bytes of the collectives' {} are not what they must be",
-                                       state_.wrong_bytes, state_.checked_bytes));
+    throw MeasurementError("{} bytes of the collectives' {} are not what they must be",
+                           state_.wrong_bytes, state_.checked_bytes);
   if (state_.wrong_bytes > 0)
     throw MeasurementError(
-        fmt::format("--verify: {} bytes of {} are not as they were sent; the first of them are of "
-                    "a message from rank {}",
-                    state_.wrong_bytes, state_.checked_bytes, state_.wrong_from));
+        "--verify: {} bytes of {} are not as they were sent; the first of them are of "
+        "a message from rank {}",
+        state_.wrong_bytes, state_.checked_bytes, state_.wrong_from);
 }
 
 void RankRun::measure_barrier() {
@@ -351,8 +349,7 @@ void RankRun::measure_exchanges() {
   pass_barrier();
   const std::uint64_t all = (case_.warmup + case_.iterations) * expected;
   if (loss_ns_ == 0 && state_.arrived != all)
-    throw MeasurementError(
-        fmt::format("{} messages arrived, and {} were sent here", state_.arrived, all));
+    throw MeasurementError("{} messages arrived, and {} were sent here", state_.arrived, all);
 }
 
 void RankRun::measure_stream() {
@@ -379,8 +376,8 @@ void RankRun::measure_stream() {
   pass_barrier();
   if (!arrives_ && case_.verify) queues_.check_places(senders_of(plan_, rank_));
   if (loss_ns_ == 0 && state_.arrived != state_.expected)
-    throw MeasurementError(
-        fmt::format("{} messages arrived, and {} were sent here", state_.arrived, state_.expected));
+    throw MeasurementError("{} messages arrived, and {} were sent here", state_.arrived,
+                           state_.expected);
 }
 
 /// Every rank fills its memory before it comes to the barrier of the next collective; and no rank

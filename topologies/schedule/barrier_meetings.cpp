@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "topologies/schedule/barrier_meetings.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <bit>
 
@@ -42,8 +40,8 @@ BarrierTree tree_without(Rank ranks, const RankPairs& avoided) {
     }
   for (Rank rank = 1; rank < ranks; ++rank)
     if (tree.parents[rank] == ranks)
-      throw MeasurementError(fmt::format(
-          "no messages get through to rank {}: its barrier has failed with the others", rank));
+      throw MeasurementError(
+          "no messages get through to rank {}: its barrier has failed with the others", rank);
   return tree;
 }
 

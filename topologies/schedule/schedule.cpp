@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "topologies/schedule/schedule.h"
 
-#include <fmt/core.h>
-
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -79,8 +77,8 @@ std::uint64_t partners_of_pairs(std::string_view text, Rank ranks) {
                             ? parse_count(std::string(text.substr(kSampled.size())))
                             : std::nullopt;
   if (!partners || *partners == 0)
-    throw UsageError(fmt::format(
-        "--pairs {}: it is all, or sampled:K with K partners of each rank, at least 1", text));
+    throw UsageError("--pairs {}: it is all, or sampled:K with K partners of each rank, at least 1",
+                     text);
   return *partners >= ranks - 1 ? 0 : *partners;
 }
 

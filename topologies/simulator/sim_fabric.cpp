@@ -2,7 +2,6 @@
 #include "topologies/simulator/sim_fabric.h"
 
 #include <arpa/inet.h>
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -231,8 +230,8 @@ void SimFabric::run(const std::function<void(Rank)>& body, const StopFlag& stop)
   fibers_.clear();
   if (stop.requested()) throw Interrupted("interrupted");
   if (waiting != 0)
-    throw MeasurementError(
-        fmt::format("{} of {} simulated ranks wait for what never comes", waiting, ports_.size()));
+    throw MeasurementError("{} of {} simulated ranks wait for what never comes", waiting,
+                           ports_.size());
 }
 
 }  // namespace rdmameter

@@ -62,7 +62,7 @@ class NetworkText {
   }
 
   [[noreturn]] void refuse(const std::string& why) const {
-    throw UsageError(fmt::format("--simulate {}: {}; it takes {}", text_, why, kNetworkForm));
+    throw UsageError("--simulate {}: {}; it takes {}", text_, why, kNetworkForm);
   }
 
  private:

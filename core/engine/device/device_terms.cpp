@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/device/device_terms.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -140,7 +138,7 @@ void require_paging(const DeviceLimits& limits, const TestCase& test_case, std::
                     const std::string& where) {
   if (!test_case.registration.odp) return;
   if (!device_has(limits, "on_demand_paging"))
-    throw Unsupported(fmt::format("{} has no on-demand paging: use --odp off", where));
+    throw Unsupported("{} has no on-demand paging: use --odp off", where);
   const std::uint32_t lacks = uses & ~paging_of(limits.attributes.odp_caps, test_case.transport);
   for (const auto& [use, name] : kPagedUses)
     if ((lacks & use) != 0)

@@ -2,8 +2,6 @@
 // How each opcode is posted: by ibv_post_send() as a kind of WR, and by ibv_wr_*. The latter is on
 // the measured path: an instance for each opcode and kind of data, so that nothing of it is looked
 // at while the clock runs.
-#include <fmt/format.h>
-
 #include <array>
 #include <utility>
 
@@ -167,9 +165,9 @@ ibv_wr_opcode wr_opcode(Opcode opcode) {
 
 PostFunction choose_extended_post(const TestCase& test_case, bool inlined, std::size_t sges) {
   if (inlined && sges > kMaxInlinePieces)
-    throw Unsupported(fmt::format(
+    throw Unsupported(
         "{} SGEs inline by ibv_wr_*: this program does so with at most {}; use --inline off", sges,
-        kMaxInlinePieces));
+        kMaxInlinePieces);
   static constexpr auto kChoose = choose_by_opcode(std::make_index_sequence<kPostings.size()>());
   return kChoose[static_cast<std::size_t>(test_case.opcode)](test_case.transport == Transport::ud,
                                                              inlined, sges == 1);

@@ -67,11 +67,10 @@ CmAddress cm_address_of(const Gid& gid, int link_layer, const CmAddressTerms& te
     return CmAddress::of_infiniband(gid.value, port_space(terms.transport),
                                     terms.pkey.value_or(kDefaultPkey), terms.port);
   if (gid.type != GidType::roce_v2 && gid.type != GidType::iwarp)
-    throw Unsupported(
-        fmt::format("rdma_cm needs IP addresses here, and the GID {} of {} is not one ({}): {}",
-                    gid_text(gid.value), where, gid_type_name(gid.type),
-                    gid.type == GidType::ib ? "use --connect tcp, or a test without rdma_cm"
-                                            : "choose a RoCE v2 one with --gid-index"));
+    throw Unsupported("rdma_cm needs IP addresses here, and the GID {} of {} is not one ({}): {}",
+                      gid_text(gid.value), where, gid_type_name(gid.type),
+                      gid.type == GidType::ib ? "use --connect tcp, or a test without rdma_cm"
+                                              : "choose a RoCE v2 one with --gid-index");
   const std::uint32_t scope_id =
       is_link_local(gid.value) ? if_nametoindex(terms.netdev.c_str()) : 0;
   return CmAddress(IpAddress::of_bytes(gid.value.raw, terms.port, scope_id));
@@ -149,11 +148,11 @@ CmAddress ipoib_address(const ibv_gid& gid, std::optional<std::uint16_t> pkey,
     if (!is_of_port(*each, gid, partition)) continue;
     if (const auto address = ip_address_of(owner.get(), each->ifa_name)) return *address;
   }
-  throw Unsupported(fmt::format(
+  throw Unsupported(
       "{} joins multicast groups of InfiniBand by the IP address of its interface of "
       "IPoIB alone, and no interface of GID {} and of the partition {:#x} has one here: "
       "load ib_ipoib and give its interface an address",
-      where, gid_text(gid), partition));
+      where, gid_text(gid), partition);
 }
 
 }  // namespace rdmameter

@@ -252,12 +252,12 @@ void require_device(const rdma_cm_id& id, const CmEndpoint& end) {
       id.port_num == end.path.port_num)
     return;
   throw Unsupported(
-      fmt::format("rdma_cm takes {} for an address of {}: use --connect tcp, or choose the device "
-                  "by --device or --peer-device",
-                  end.text(),
-                  id.verbs == nullptr
-                      ? "no RDMA device"
-                      : fmt::format("{}/{}", ibv_get_device_name(id.verbs->device), id.port_num)));
+      "rdma_cm takes {} for an address of {}: use --connect tcp, or choose the device "
+      "by --device or --peer-device",
+      end.text(),
+      id.verbs == nullptr
+          ? "no RDMA device"
+          : fmt::format("{}/{}", ibv_get_device_name(id.verbs->device), id.port_num));
 }
 
 void resolve_route(rdma_cm_id& id, const CmEndpoint& end) {
@@ -337,10 +337,10 @@ CmRoute route_of(const ibv_ah_attr& way) {
 ibv_ah_attr path_attributes(ibv_ah_attr resolved, const CmEndpoint& end) {
   if (resolved.is_global != 0 && resolved.grh.sgid_index != end.path.gid_index)
     throw Unsupported(
-        fmt::format("rdma_cm sends from GID {} of {}, not from GID {}: use --connect tcp, or "
-                    "choose that GID by --gid-index or --peer-gid-index (which RoCE version "
-                    "rdma_cm takes is set by default_roce_mode in /sys/kernel/config/rdma_cm)",
-                    resolved.grh.sgid_index, end.text(), end.path.gid_index));
+        "rdma_cm sends from GID {} of {}, not from GID {}: use --connect tcp, or "
+        "choose that GID by --gid-index or --peer-gid-index (which RoCE version "
+        "rdma_cm takes is set by default_roce_mode in /sys/kernel/config/rdma_cm)",
+        resolved.grh.sgid_index, end.text(), end.path.gid_index);
   // A path record knows of no GRH that the ports need within their subnet.
   if (resolved.is_global == 0 && end.path.global) {
     resolved.is_global = 1;

@@ -308,10 +308,10 @@ MulticastGroup::MulticastGroup(CmWatch watch, const CmEndpoint& end, const CmAdd
   const int joining = rdma_join_multicast(id_.get(), group_.get(), nullptr);
   if (joining != 0 && errno == kEnotsupp)
     throw Unsupported(
-        fmt::format("the kernel's rdma_cm cannot take {} into the group {}: over RoCE v2 it knows "
-                    "only IPv4 groups; "
-                    "choose an IPv4 address's GID by --gid-index and --peer-gid-index",
-                    end.text(), group_.text()));
+        "the kernel's rdma_cm cannot take {} into the group {}: over RoCE v2 it knows "
+        "only IPv4 groups; "
+        "choose an IPv4 address's GID by --gid-index and --peer-gid-index",
+        end.text(), group_.text());
   check_minus_one(joining, "rdma_join_multicast", object);
   const CmEvent event = channel_.next(channel_.deadline(), "the joining " + object);
   if (event->event != RDMA_CM_EVENT_MULTICAST_JOIN) throw_cm_event(*event, object);

@@ -34,8 +34,8 @@ void find(void* library, const char* name, Function& function, bool& all) {
 }
 
 [[noreturn]] void throw_no_library(const Gpu& gpu, const char* library, const char* whose) {
-  throw Unsupported(fmt::format("{}: this machine has no usable {}, which the driver of {} brings",
-                                gpu.memory, library, whose));
+  throw Unsupported("{}: this machine has no usable {}, which the driver of {} brings", gpu.memory,
+                    library, whose);
 }
 
 /// @param none  the errors that mean: no such GPU
@@ -45,15 +45,15 @@ void check(const Gpu& gpu, int result, const char* call, const char* name,
   const std::string text = fmt::format("{} of {}: {} ({})", call, gpu.memory,
                                        name == nullptr ? "unknown error" : name, result);
   if (std::ranges::find(none, result) != none.end())
-    throw Unsupported(fmt::format("{}: this machine has no such GPU; see `{}`", text, list));
+    throw Unsupported("{}: this machine has no such GPU; see `{}`", text, list);
   throw VerbsError(text, EIO);
 }
 
 int number_of(const Gpu& gpu) {
   if (const auto number = parse_count(gpu.which)) return static_cast<int>(*number);
-  throw Unsupported(fmt::format(
+  throw Unsupported(
       "{}: %l is the number of a rank on its machine, and this test has no ranks: use {}N",
-      gpu.memory, accelerator_of(gpu.memory).memory));
+      gpu.memory, accelerator_of(gpu.memory).memory);
 }
 
 /// @param get  both libraries have it alike
@@ -161,17 +161,17 @@ SharedPart share(const Gpu& gpu, std::uint64_t address, std::size_t bytes, bool 
   if (cuda.shares)
     must(gpu, cuda.attribute(&can, kDmabufSupported, gpu.number), "cuDeviceGetAttribute");
   if (can == 0)
-    throw Unsupported(fmt::format(
+    throw Unsupported(
         "{}: that GPU shares no memory as a dma-buf: it takes NVIDIA's open kernel modules, the "
         "driver of CUDA 11.7 and a Linux of 5.12, or newer",
-        gpu.memory));
+        gpu.memory);
   int fd = -1;
   const int result = cuda.handle(&fd, address, bytes, kDmabufFd, pcie ? kPcieMapping : 0);
   if (pcie && result == kNotSupported)
-    throw Unsupported(fmt::format(
+    throw Unsupported(
         "{}: the driver maps no dma-buf of that GPU through PCIe, which data-direct takes: "
         "use --gpu-registration auto",
-        gpu.memory));
+        gpu.memory);
   must(gpu, result, "cuMemGetHandleForAddressRange");
   return {.dmabuf = Descriptor{fd}};
 }
@@ -256,11 +256,10 @@ std::uint64_t allocate(const Gpu& gpu, std::size_t bytes) {
 
 SharedPart share(const Gpu& gpu, std::uint64_t address, std::size_t bytes, bool pcie) {
   if (pcie)
-    throw Unsupported(
-        fmt::format("{}: data-direct is NVIDIA's: use --gpu-registration auto", gpu.memory));
+    throw Unsupported("{}: data-direct is NVIDIA's: use --gpu-registration auto", gpu.memory);
   if (!driver().shares)
-    throw Unsupported(fmt::format(
-        "{}: that GPU shares no memory as a dma-buf: it takes ROCm 5.6 or newer", gpu.memory));
+    throw Unsupported("{}: that GPU shares no memory as a dma-buf: it takes ROCm 5.6 or newer",
+                      gpu.memory);
   int fd = -1;
   std::uint64_t offset = 0;
   const unsigned status =
@@ -462,7 +461,7 @@ void GpuMemory::explain(int error, const std::string& where) const {
       register_direct_ != nullptr ? "mlx5dv_reg_dmabuf_mr" : "ibv_reg_dmabuf_mr");
   if (ways_.size() == 1)
     throw Unsupported(as_dmabuf + ": use --gpu-registration auto, or --memory host");
-  throw Unsupported(fmt::format("{}, and {}; or use --memory host", as_dmabuf, by_address));
+  throw Unsupported("{}, and {}; or use --memory host", as_dmabuf, by_address);
 }
 
 }  // namespace rdmameter

@@ -65,12 +65,12 @@ void* map_huge(std::size_t bytes, unsigned shift) {
   const auto unused = read_line(directory + "/free_hugepages");
   const std::string pages = shift == kHuge1GShift ? "1 GiB" : "2 MiB";
   if (!unused)
-    throw Unsupported(fmt::format(
+    throw Unsupported(
         "this machine has no huge pages of {}; --memory accepts host, huge (2 MiB), huge1g (1 GiB)",
-        pages));
-  throw Unsupported(fmt::format(
+        pages);
+  throw Unsupported(
       "huge pages of {0}: {1} needed, {2} free; reserve them with `echo {1} > {3}/nr_hugepages`",
-      pages, bytes >> shift, *unused, directory));
+      pages, bytes >> shift, *unused, directory);
 }
 
 }  // namespace
@@ -116,9 +116,9 @@ MessageMemory::MessageMemory(ibv_context& context, std::uint64_t max_device_byte
   if (is_gpu(kind)) {
     if (!terms.gpus)
       throw Unsupported(
-          fmt::format("{}: this server opens no GPU for its clients: start it with `rdmameter "
-                      "serve --gpu`",
-                      kind));
+          "{}: this server opens no GPU for its clients: start it with `rdmameter "
+          "serve --gpu`",
+          kind);
     gpu_ = std::make_unique<GpuMemory>(context, kind, std::max<std::size_t>(size_bytes, 1), gpu);
     size_bytes_ = gpu_->size_bytes();
     return;
@@ -130,12 +130,12 @@ MessageMemory::MessageMemory(ibv_context& context, std::uint64_t max_device_byte
   }
   size_bytes_ = align_up(std::max<std::size_t>(size_bytes, 1), kDeviceUnit);
   if (max_device_bytes == 0)
-    throw Unsupported(fmt::format("{} has no memory of its own: use --memory host", where));
+    throw Unsupported("{} has no memory of its own: use --memory host", where);
   if (size_bytes_ > max_device_bytes)
     throw Unsupported(
-        fmt::format("device memory on {}: {} bytes needed, the device gives at most {}; use a "
-                    "smaller --size, --qps, --depth or --rx-depth",
-                    where, size_bytes_, max_device_bytes));
+        "device memory on {}: {} bytes needed, the device gives at most {}; use a "
+        "smaller --size, --qps, --depth or --rx-depth",
+        where, size_bytes_, max_device_bytes);
   ibv_alloc_dm_attr attributes{};
   attributes.length = size_bytes_;
   device_memory_.reset(check_pointer([&] { return ibv_alloc_dm(&context, &attributes); },
@@ -176,14 +176,13 @@ Mr MessageMemory::register_part(ibv_pd& pd, std::size_t offset, std::size_t leng
   if (made == nullptr && gpu_) gpu_->explain(errno, where_);
   const bool lacking = made == nullptr && is_unsupported(errno);
   if (lacking && dmabuf() >= 0)
-    throw Unsupported(fmt::format(
+    throw Unsupported(
         "{} (ibv_reg_dmabuf_mr): use --memory host, huge or huge1g",
         errno == kEnotsupp
             ? fmt::format("the driver that owns the dma-buf does not let {} reach it", where_)
-            : fmt::format("{} registers no dma-buf", where_)));
+            : fmt::format("{} registers no dma-buf", where_));
   if (lacking && (access & kOpen) != 0)
-    throw Unsupported(
-        fmt::format("{} opens no memory to peers in this way: use a test of sends", where_));
+    throw Unsupported("{} opens no memory to peers in this way: use a test of sends", where_);
   if (made == nullptr)
     throw_failure(registering_verb(), fmt::format("{} bytes on {}", length, where_), errno);
   return Mr{made};

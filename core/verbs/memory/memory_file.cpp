@@ -92,18 +92,18 @@ void require_allowed(const Facts& facts, const std::string& path, FileMemory all
       return;
     case Facts::Kind::overwritable:
       if (allowed == FileMemory::overwrite) return;
-      throw UsageError(fmt::format(
+      throw UsageError(
           "--memory file:{}: messages would overwrite the file's contents; `rdmameter run "
           "--overwrite-file` allows that",
-          path));
+          path);
     case Facts::Kind::other:
       break;
   }
   throw UsageError(
-      fmt::format("--memory file:{0}: this is {1}, and its contents would be lost; it takes a "
-                  "device (DAX, resourceN of a PCI device in sysfs) and, with --overwrite-file, a "
-                  "file on DAX or hugetlbfs. To send the content of a file use --payload file:{0}",
-                  path, facts.what));
+      "--memory file:{0}: this is {1}, and its contents would be lost; it takes a "
+      "device (DAX, resourceN of a PCI device in sysfs) and, with --overwrite-file, a "
+      "file on DAX or hugetlbfs. To send the content of a file use --payload file:{0}",
+      path, facts.what);
 }
 
 }  // namespace
@@ -120,10 +120,10 @@ MappedFile map_file(const std::string& path, std::size_t size_bytes, FileMemory 
   const std::size_t mapped =
       (size_bytes + facts.page_bytes - 1) / facts.page_bytes * facts.page_bytes;
   if (facts.size_bytes && *facts.size_bytes < mapped)
-    throw Unsupported(fmt::format(
+    throw Unsupported(
         "--memory file:{}: it is {} bytes long, and {} bytes are needed; use a longer one, or a "
         "smaller --size, --qps, --depth or --rx-depth",
-        path, *facts.size_bytes, mapped));
+        path, *facts.size_bytes, mapped);
   void* data = mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
   if (data == MAP_FAILED)
     throw_failure("mmap", fmt::format("{} bytes of --memory file:{}", mapped, path), errno);
@@ -136,9 +136,9 @@ Descriptor open_node(const std::string& path, const std::string& option) {
   Descriptor device{open(path.c_str(), O_RDWR | O_CLOEXEC)};
   if (!device && (errno == ENOENT || errno == ENODEV || errno == ENXIO))
     throw Unsupported(
-        fmt::format("{}: this machine has no {}; a kernel with CONFIG_DMABUF_HEAPS has heaps in "
-                    "/dev/dma_heap, and one with CONFIG_UDMABUF has /dev/udmabuf",
-                    option, path));
+        "{}: this machine has no {}; a kernel with CONFIG_DMABUF_HEAPS has heaps in "
+        "/dev/dma_heap, and one with CONFIG_UDMABUF has /dev/udmabuf",
+        option, path);
   if (!device) throw_failure("open", fmt::format("{} of {}", path, option), errno);
   return device;
 }
@@ -168,10 +168,10 @@ Descriptor of_own_pages(std::size_t size_bytes, const std::string& option) {
   Descriptor made{ioctl(device.get(), UDMABUF_CREATE, &wanted)};
   if (!made && errno == EINVAL)
     throw Unsupported(
-        fmt::format("{}: the kernel makes no dma-buf of {} bytes; its limit is size_limit_mb in "
-                    "/sys/module/udmabuf/parameters: raise it, or use a smaller --size, --qps, "
-                    "--depth or --rx-depth",
-                    option, size_bytes));
+        "{}: the kernel makes no dma-buf of {} bytes; its limit is size_limit_mb in "
+        "/sys/module/udmabuf/parameters: raise it, or use a smaller --size, --qps, "
+        "--depth or --rx-depth",
+        option, size_bytes);
   if (!made)
     throw_failure("ioctl(UDMABUF_CREATE)", fmt::format("{} bytes of {}", size_bytes, option),
                   errno);

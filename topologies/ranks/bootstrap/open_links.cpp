@@ -264,10 +264,10 @@ Connection LinkOpener::connect(const Ahead& ahead, Deadline refused_until,
       if (interrupt.requested()) throw;
       why += fmt::format("{}{}", why.empty() ? "" : " ", error.what());  // a sentence each
     }
-  throw MeasurementError(fmt::format(
+  throw MeasurementError(
       "{} cannot be reached by TCP from {}, which ranks need to exchange addresses: {} Name the "
       "network that leads there: --bootstrap-if",
-      ahead.meeting.name(), own_.host, why.empty() ? "it has no address." : why));
+      ahead.meeting.name(), own_.host, why.empty() ? "it has no address." : why);
 }
 
 /// @param pause  before it connects
@@ -290,8 +290,8 @@ void LinkOpener::greet(Ahead& ahead) {
     meeting.channel.emplace(call->result(), interrupt_);
   } catch (const MeasurementError& error) {
     if (!ahead.again_until) throw;
-    throw MeasurementError(
-        fmt::format("gone: {}; the run ends on all ranks ({})", meeting.name(), error.what()));
+    throw MeasurementError("gone: {}; the run ends on all ranks ({})", meeting.name(),
+                           error.what());
   }
   meeting.nonce = make_nonce();
   ahead.stage = Ahead::Stage::greeted;
@@ -306,8 +306,8 @@ void LinkOpener::greet(Ahead& ahead) {
 void LinkOpener::try_again(Ahead& ahead, const ChannelError& error) {
   if (!ahead.again_until) ahead.again_until = Deadline::in(kAgainFor);
   if (ahead.again_until->passed() || error.cause == ChannelError::Cause::protocol)
-    throw MeasurementError(fmt::format("gone: {}; the run ends on all ranks ({})",
-                                       ahead.meeting.name(), error.what()));
+    throw MeasurementError("gone: {}; the run ends on all ranks ({})", ahead.meeting.name(),
+                           error.what());
   ahead.meeting.channel.reset();
   call(ahead, kAgainPause);
 }
@@ -342,8 +342,8 @@ void LinkOpener::take_from_ahead(Ahead& ahead, const LinkWord& word) {
     return;
   }
   if (!meeting.is_proved(word, secret, Role::initiator))
-    throw MeasurementError(fmt::format(
-        "what answers for {} is no rank of this job; the run ends on all ranks", meeting.name()));
+    throw MeasurementError("what answers for {} is no rank of this job; the run ends on all ranks",
+                           meeting.name());
   ahead.stage = Ahead::Stage::met;
 }
 

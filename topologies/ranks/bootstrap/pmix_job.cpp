@@ -66,10 +66,10 @@ std::vector<std::string> own_addresses(const std::string& interface) {
   if (!v4.empty() || interface.empty()) return v4;
   std::string all;
   for (const std::string& name : names) all += (all.empty() ? "" : ", ") + printable(name);
-  throw UsageError(fmt::format(
+  throw UsageError(
       "--bootstrap-if {}: {}; interfaces here: {}", printable(interface),
       names.contains(interface) ? "it is down, or has no IP address" : "there is no such interface",
-      all));
+      all);
 }
 
 namespace {
@@ -86,8 +86,7 @@ constexpr milliseconds kGlance{20};
 constexpr milliseconds kShortest{1000};  ///< the library counts seconds
 
 void require(pmix_status_t status, std::string_view call) {
-  if (status != PMIX_SUCCESS)
-    throw MeasurementError(fmt::format("{}: {}", call, PMIx_Error_string(status)));
+  if (status != PMIX_SUCCESS) throw MeasurementError("{}: {}", call, PMIx_Error_string(status));
 }
 
 /// What the library's thread tells the one that waits. Shared, since an answer that comes too late
@@ -188,8 +187,8 @@ std::string PmixJob::card_of(Rank rank) const {
       return get(rank, std::max(kShortest, std::chrono::ceil<milliseconds>(deadline.remaining())));
     } catch (const MeasurementError& error) {  // some servers say at once that they do not know it
       if (deadline.passed())
-        throw MeasurementError(fmt::format("nothing from {}; the run ends on all ranks ({})",
-                                           name_of(rank), error.what()));
+        throw MeasurementError("nothing from {}; the run ends on all ranks ({})", name_of(rank),
+                               error.what());
     }
     if (wait_for(-1, 0, Deadline::in(kGlance), interrupt_) == Waited::interrupted)
       throw Interrupted("interrupted");
@@ -224,8 +223,8 @@ void PmixJob::commit() {
   start_thread([answer] { answer->given.set_value({PMIx_Commit()}); }).detach();
   joined_ = false;
   if (!given_within(*answer, kLateAnswer) && !await(*answer, patience_, interrupt_))
-    throw MeasurementError(fmt::format("no answer for {} s from the launcher; the run ends",
-                                       whole_seconds(patience_)));
+    throw MeasurementError("no answer for {} s from the launcher; the run ends",
+                           whole_seconds(patience_));
   joined_ = true;
   require(answer->said.get().status, "PMIx_Commit");
 }
@@ -239,12 +238,12 @@ void PmixJob::fence() {
   require(status, "PMIx_Fence");
   static_cast<void>(data.release());  // on_fence_end() has it
   if (!await(*answer, patience_, interrupt_))
-    throw MeasurementError(fmt::format("no answer for {} s from {}; the run ends on all ranks",
-                                       whole_seconds(patience_), who_is_missing()));
+    throw MeasurementError("no answer for {} s from {}; the run ends on all ranks",
+                           whole_seconds(patience_), who_is_missing());
   status = answer->said.get().status;
   if (status != PMIX_SUCCESS)  // as the library sees it
-    throw MeasurementError(fmt::format("gone: {}; the run ends on all ranks (PMIx_Fence: {})",
-                                       who_is_missing(), PMIx_Error_string(status)));
+    throw MeasurementError("gone: {}; the run ends on all ranks (PMIx_Fence: {})", who_is_missing(),
+                           PMIx_Error_string(status));
 }
 
 /// A limit of our own, since a server may wait for ever for what a dead rank was to put.
@@ -258,8 +257,7 @@ std::string PmixJob::get(Rank rank, milliseconds limit) const {
   auto data = std::make_unique<SharedAnswer>(answer);
   require(PMIx_Get_nb(&whose, kCard, &answer->info, 1, on_value, data.get()), call);
   static_cast<void>(data.release());  // on_value() has it
-  if (!await(*answer, limit, interrupt_))
-    throw MeasurementError(fmt::format("{}: no answer", call));
+  if (!await(*answer, limit, interrupt_)) throw MeasurementError("{}: no answer", call);
   Answer::Said said = answer->said.get();
   require(said.status, call);
   return std::move(said.text);
