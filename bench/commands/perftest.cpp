@@ -98,8 +98,9 @@ ExitStatus run_tool(const PerftestTool& tool, const std::vector<std::string>& ar
     give_signal_back(SIGINT);
   else
     take_one_interrupt();
-  const bool fine = plan.host.empty() ? run_perftest_server(plan, invocation)
-                                      : run_perftest_client(plan, invocation);
+  const bool fine = plan.host.empty()
+                        ? run_perftest_server(plan, invocation.command_line, invocation.interrupt)
+                        : run_perftest_client(plan, invocation.command_line, invocation.interrupt);
   return fine ? ExitStatus::pass : kPerftestFailed;
 }
 

@@ -13,10 +13,19 @@
 #include <string_view>
 #include <vector>
 
-#include "bench/options/invocation.h"
 #include "core/base/error_text.h"
 
 namespace rdmameter {
+
+class InterruptSource;  // core/wire/wait.h
+
+/// How the program was called, beyond the subcommand's own options.
+struct Invocation {
+  std::string command_line;                      ///< as one would type it; holds no secrets
+  std::vector<std::string> arguments;            ///< the same, apart, without the program
+  std::vector<std::string> benchmark_arguments;  ///< --benchmark_*
+  InterruptSource& interrupt;
+};
 
 using Action = std::function<ExitStatus(const Invocation&)>;
 

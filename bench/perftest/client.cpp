@@ -275,14 +275,15 @@ void fit_inline(const PerftestPlan& plan, std::vector<PlannedCase>& cases, const
 
 }  // namespace
 
-bool run_perftest_client(PerftestPlan plan, const Invocation& invocation) {
+bool run_perftest_client(PerftestPlan plan, const std::string& command_line,
+                         InterruptSource& interrupt) {
   check_writable(plan.json, "--out_json_file");
   bind_to_source(plan);
   std::vector<PlannedCase> cases = possible_perftest_cases(plan);
   const ClockChoice clock = choose_clock();
   for (const std::string& note : plan.notes) tell_note(note);
   ConnectedListener on_connected;
-  const auto inner = connect_and_open(plan, cases, clock, invocation.interrupt, on_connected);
+  const auto inner = connect_and_open(plan, cases, clock, interrupt, on_connected);
   fit_datagrams(plan, cases, agreed_mtu(*inner));
   fit_memory(cases, inner->responder_environment());
   fit_inline(plan, cases, *inner, plan.report);
@@ -292,14 +293,13 @@ bool run_perftest_client(PerftestPlan plan, const Invocation& invocation) {
       *inner,
       {.inline_bytes = !plan.has("inline_size"), .extended_api = !plan.has("use_old_post_send")});
   const BenchmarkFlags flags = initialize_benchmark({}, 1);
-  PerftestOutput output(plan, *inner,
-                        result_context(invocation.command_line, {}, flags, clock, *inner));
+  PerftestOutput output(plan, *inner, result_context(command_line, {}, flags, clock, *inner));
   on_connected = [&output](const ConnectedCase& connected) {
     output.begin_table(perftest_connection(connected, false));
   };
   if (plan.own.device == kPerftestNullDevice)  // it connects nothing
     output.begin_table({cases.front().test_case});
-  const RunTally tally = run_cases(cases, flags, *measurer, invocation.interrupt.word(), output);
+  const RunTally tally = run_cases(cases, flags, *measurer, interrupt.word(), output);
   output.finish(plan.report.intervals && !tally.interrupted && output.fine());
   if (tally.interrupted) throw Interrupted("interrupted");
   return output.fine();

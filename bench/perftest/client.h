@@ -4,11 +4,12 @@
 
 #include <memory>
 
-#include "bench/options/invocation.h"
 #include "bench/perftest/translate.h"
 #include "core/engine/measurer.h"
 
 namespace rdmameter {
+
+class InterruptSource;  // core/wire/wait.h
 
 // Settings that perftest turns on where it knows the device. We try them on every device, and go
 // without one that the device does not have.
@@ -27,6 +28,7 @@ std::unique_ptr<Measurer> with_optional_settings(Measurer& inner, OptionalSettin
 /// @return  true: everything was measured, and not below -w and -y; what is not so is
 ///          told on stderr
 /// @throws UsageError, NoDevice, VerbsError, MeasurementError, Interrupted
-bool run_perftest_client(PerftestPlan plan, const Invocation& invocation);
+bool run_perftest_client(PerftestPlan plan, const std::string& command_line,
+                         InterruptSource& interrupt);
 
 }  // namespace rdmameter

@@ -291,7 +291,7 @@ class FailureLog {
 };
 
 /// @return has one client come, measured, and said so?
-bool serve_one(const PerftestPlan& plan, const Invocation& invocation, const ClockChoice& clock,
+bool serve_one(const PerftestPlan& plan, InterruptSource& interrupt, const ClockChoice& clock,
                ServerReport& report) {
   allow_open_files(1);
   ServerLog log{STDERR_FILENO};
@@ -312,7 +312,7 @@ bool serve_one(const PerftestPlan& plan, const Invocation& invocation, const Clo
        .one_client = true,
        .on_row = [&report](const nlohmann::json& row) { report.add(row); },
        .on_connected = [&report](const ConnectedCase& told) { report.connected(told); }},
-      invocation.interrupt);
+      interrupt);
   tell_terms(*server);
   if (plan.report.output == PerftestReport::Output::full) print_text(kWaiting);
   flush_print();
@@ -323,7 +323,8 @@ bool serve_one(const PerftestPlan& plan, const Invocation& invocation, const Clo
 
 }  // namespace
 
-bool run_perftest_server(PerftestPlan plan, const Invocation& invocation) {
+bool run_perftest_server(PerftestPlan plan, const std::string& command_line,
+                         InterruptSource& interrupt) {
   check_writable(plan.json, "--out_json_file");
   bind_to_source(plan);
   static_cast<EndSettings&>(plan.own) = LoneChoice{tell_note}.settled(
@@ -331,13 +332,13 @@ bool run_perftest_server(PerftestPlan plan, const Invocation& invocation) {
   const ClockChoice clock = choose_clock();
   ServerReport report(plan, require_own_device(plan, clock));
   try {
-    if (!serve_one(plan, invocation, clock, report)) return false;
+    if (!serve_one(plan, interrupt, clock, report)) return false;
   } catch (const CannotListen&) {  // here, as a server's log stamps all lines
     tell("Couldn't listen to port {}\n", plan.port);
     tell_text(kPerftestNoConnection);
     throw;
   }
-  report.finish(invocation.command_line);
+  report.finish(command_line);
   return report.within_limits();
 }
 

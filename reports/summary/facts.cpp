@@ -52,7 +52,7 @@ std::string text_at(const Json& json, std::string_view where) {
   return fact.is_string() ? fact.get<std::string>() : "";
 }
 
-Number number_at(const Json& json, std::string_view where) {
+std::optional<double> number_at(const Json& json, std::string_view where) {
   const Json& fact = fact_at(json, where);
   return fact.is_number() ? std::optional(fact.get<double>()) : std::nullopt;
 }

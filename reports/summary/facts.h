@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "core/result/row.h"
-#include "reports/stats/sample.h"
 
 namespace rdmameter {
 
@@ -28,7 +27,7 @@ const Json& fact_at(const Json& json, std::string_view where);
 
 // Likewise, of one type; else "", nothing, 0, an empty list.
 std::string text_at(const Json& json, std::string_view where);
-Number number_at(const Json& json, std::string_view where);
+std::optional<double> number_at(const Json& json, std::string_view where);
 std::uint64_t count_at(const Json& json, std::string_view where);
 const Json& list_at(const Json& json, std::string_view where);
 

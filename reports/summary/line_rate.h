@@ -6,6 +6,7 @@
 #include <string>
 
 #include "core/result/row.h"
+#include "reports/stats/sample.h"
 #include "reports/summary/facts.h"
 
 namespace rdmameter {

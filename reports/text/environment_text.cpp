@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "reports/stats/sample.h"
 #include "reports/summary/facts.h"
 
 namespace rdmameter {
