@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <climits>
 #include <cstring>
 #include <fstream>
 #include <set>
@@ -176,8 +177,9 @@ std::optional<std::string> device_driver(std::string_view name,
                                          const std::filesystem::path& sysfs) {
   const std::filesystem::path device = sysfs / "class/infiniband" / name;
   std::error_code error;
-  const auto driver = std::filesystem::read_symlink(device / "device/driver", error);
-  if (!error) return driver.filename();
+  std::array<char, PATH_MAX> link{};
+  if (readlink((device / "device/driver").c_str(), link.data(), link.size() - 1) > 0)
+    return std::filesystem::path(link.data()).filename();
   const bool on_a_bus = std::filesystem::exists(device / "device", error);
   if (on_a_bus) return std::nullopt;
   const auto described = read_line(device / "node_desc");
@@ -236,8 +238,9 @@ json clock_json(const ClockChoice& clock) {
 /// A virtual function has a link to its physical one; null: the device is on no bus, or the kernel
 /// does not tell.
 json is_virtual_function(const std::filesystem::path& device) {
+  std::array<char, PATH_MAX> link{};
+  if (readlink((device / "physfn").c_str(), link.data(), link.size()) > 0) return true;
   std::error_code error;
-  if (std::filesystem::is_symlink(device / "physfn", error)) return true;
   return std::filesystem::exists(device, error) ? json(false) : json(nullptr);
 }
 
