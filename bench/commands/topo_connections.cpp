@@ -62,16 +62,13 @@ std::vector<Named> named_in(std::string_view option, std::string_view list,
   std::vector<Named> found;
   std::vector<std::string_view> names;
   for (const Named& one : known) names.push_back(one.name);
-  if (list.empty()) found.assign(known.begin(), known.end());
-  for (std::string_view rest = list; !rest.empty();) {
-    const std::size_t comma = rest.find(',');
-    const std::string_view word = rest.substr(0, comma);
+  if (list.empty()) return {known.begin(), known.end()};
+  for (const std::string_view word : split(list, ",")) {
     const std::optional<Named> one = find(word);
     if (!one)
       throw UsageError("{} '{}': takes {}, several with commas between them{}", option, list, takes,
                        did_you_mean(word, names));
     if (std::ranges::find(found, one->name, &Named::name) == found.end()) found.push_back(*one);
-    rest = comma == rest.npos ? "" : rest.substr(comma + 1);
   }
   return found;
 }

@@ -111,12 +111,9 @@ using Parts = std::map<std::string, std::string>;
 /// "key:value,key:value". A part without a value is left for read_network() to refuse.
 Parts parts_of(std::string_view text) {
   Parts parts;
-  while (!text.empty()) {
-    const std::size_t comma = std::min(text.find(','), text.size());
-    const std::string_view part = text.substr(0, comma);
+  for (const std::string_view part : split(text, ",")) {
     const std::size_t colon = std::min(part.find(':'), part.size());
     parts.emplace(part.substr(0, colon), part.substr(std::min(colon + 1, part.size())));
-    text.remove_prefix(std::min(comma + 1, text.size()));
   }
   return parts;
 }
