@@ -19,7 +19,6 @@
 #include "core/base/role.h"
 #include "core/test_case/mix.h"
 #include "core/test_case/opcode.h"
-#include "core/test_case/verb.h"
 
 namespace rdmameter {
 
