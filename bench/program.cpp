@@ -1,19 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-// The program: subcommands, and the one place where failures become exit statuses.
+// The program: its command line, subcommands, and the one place where failures become exit
+// statuses.
 #include "bench/program.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/App.hpp>
+#include <CLI/Error.hpp>
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <functional>
 #include <memory>
 #include <new>
 
+#include "bench/cases/cases.h"
+#include "bench/cases/words.h"
 #include "bench/commands/perftest.h"
-#include "bench/options/arguments.h"
 #include "bench/options/command.h"
 #include "bench/options/token.h"
 #include "bench/perftest/option_table.h"
@@ -21,12 +26,16 @@
 #include "bench/running/process.h"
 #include "core/base/error.h"
 #include "core/base/error_text.h"
+#include "core/base/parse_value.h"
 #include "core/base/printable.h"
 #include "core/log/print.h"
 #include "core/server/session_process.h"
 #include "core/session/protocol.h"
+#include "core/test_case/test_case.h"
 #include "core/wire/wait.h"
 #include "reports/text/terminal_lines.h"
+#include "reports/text/text.h"
+#include "topologies/axes/rank_axes.h"
 
 namespace rdmameter {
 
@@ -39,6 +48,203 @@ Action declare_ab(CLI::App&), declare_check(CLI::App&), declare_ci(CLI::App&),
     declare_topo(CLI::App&);
 
 namespace {
+
+// The command line: read by CLI11, but with our texts for what is wrong with it.
+
+/// What a letter of perftest's options may be here: "--size" for 's'.
+using OptionsOfLetter = std::vector<std::string> (*)(char letter);
+
+/// The axis that is off or on and that the argument names without a value; null: there is none.
+const Axis* named_switch(std::string_view argument) {
+  if (!argument.starts_with("--")) return nullptr;
+  const Axis* axis = find_axis(argument.substr(2));
+  return axis != nullptr && is_switch(*axis) ? axis : nullptr;
+}
+
+/// "on", "off,on"
+bool are_words_of(const Axis& axis, std::string_view text) {
+  return std::ranges::all_of(split(text, ","), [&](std::string_view part) {
+    return std::ranges::find(axis.words, part, &Word::text) != axis.words.end();
+  });
+}
+
+/// `--verify` alone means on, as any axis that is on or off. CLI11 has no option whose value may be
+/// left out before a positional.
+void complete_switches(std::vector<std::string>& arguments) {
+  for (std::size_t i = 0; i < arguments.size(); ++i)
+    if (const Axis* const axis = named_switch(arguments[i]);
+        axis != nullptr && (i + 1 == arguments.size() || !are_words_of(*axis, arguments[i + 1])))
+      arguments[i] += "=on";
+}
+
+constexpr char kBehindBracket = '\0';  // no argument has one
+
+std::string without_mark(std::string word) {
+  if (word.ends_with(kBehindBracket)) word.pop_back();
+  return word;
+}
+
+void read_marks(CLI::App& app) {
+  for (CLI::Option* const option : app.get_options())
+    option->transform(std::function<std::string(std::string)>(without_mark), "");
+  for (CLI::App* const sub : app.get_subcommands({})) read_marks(*sub);
+}
+
+/// Where an option or positional takes several values, CLI11 takes `[127.0.0.1]` for a list and its
+/// brackets off, and cannot be told not to. A mark behind the bracket hides it, until the
+/// value is taken.
+void keep_brackets(CLI::App& app, std::vector<std::string>& arguments) {
+  for (std::string& argument : arguments)
+    if (argument.ends_with(']')) argument += kBehindBracket;
+  read_marks(app);
+}
+
+/// "run", "history add"
+std::string full_name(const CLI::App& app) {
+  const CLI::App* parent = app.get_parent();
+  if (parent == nullptr || parent->get_parent() == nullptr) return app.get_name();
+  return parent->get_name() + " " + app.get_name();
+}
+
+/// What perftest's letter is here, as far as this subcommand has it.
+std::string letter_hint(const CLI::App& app, const std::vector<std::string>& options) {
+  const auto ours = std::ranges::find_if(options, [&app](const std::string& option) {
+    return app.get_option_no_throw(option) != nullptr;
+  });
+  return fmt::format(
+      "; options have long names here{}{} (perftest's command lines: 'rdmameter "
+      "perftest TOOL ...')",
+      ours == options.end() ? "" : ", perftest's is ", ours == options.end() ? "" : *ours);
+}
+
+[[noreturn]] void refuse_option(const CLI::App& app, const std::string& typed,
+                                OptionsOfLetter of_letter) {
+  const std::string name = typed.substr(0, typed.find('='));
+  std::vector<std::string> known;
+  for (const CLI::Option* option : app.get_options())
+    for (const std::string& long_name : option->get_lnames()) known.push_back("--" + long_name);
+  const std::vector<std::string_view> views(known.begin(), known.end());
+  const bool one_letter = name.size() == 2 && name[0] == '-' && name[1] != '-';
+  throw UsageError("unknown option '{}'{} ('{} --help' lists the options)", name,
+                   one_letter ? letter_hint(app, of_letter(name[1])) : did_you_mean(name, views),
+                   full_name(app));
+}
+
+[[noreturn]] void refuse_subcommand(const CLI::App& app, const std::string& typed) {
+  std::vector<std::string> names;
+  for (const CLI::App* sub : app.get_subcommands(nullptr)) names.push_back(sub->get_name());
+  const std::vector<std::string_view> views(names.begin(), names.end());
+  throw UsageError("there is no subcommand '{}'{} (subcommands: {})", typed,
+                   did_you_mean(typed, views), fmt::join(names, ", "));
+}
+
+void check_rest(const CLI::App& app, OptionsOfLetter of_letter) {
+  const auto subs = app.get_subcommands();
+  if (subs.size() > 1)
+    throw UsageError("'{}' and '{}': one subcommand at a time", subs[0]->get_name(),
+                     subs[1]->get_name());
+  const CLI::App* last = &app;  // 'history add' goes two steps down
+  while (!last->get_subcommands().empty()) last = last->get_subcommands().front();
+  std::vector<std::string> rest = app.remaining(true);
+  std::erase(rest, "--");  // CLI11 keeps the mark behind which everything is positional
+  if (rest.empty()) return;
+  rest.front() = without_mark(rest.front());
+  if (rest.front().starts_with('-') && rest.front() != "-")
+    refuse_option(*last, rest.front(), of_letter);
+  if (subs.empty()) refuse_subcommand(app, rest.front());
+  throw UsageError("{}: unexpected argument '{}'", full_name(*last), rest.front());
+}
+
+void print_help(std::string_view text) {
+  print_text(fit_help(text, terminal_style().width));
+}
+
+bool asks_for_help(const std::vector<std::string>& arguments) {
+  return std::any_of(arguments.begin(), std::ranges::find(arguments, "--"),
+                     [](const std::string& argument) {
+                       return argument == "--help" || argument == "-h" || argument == "--help-all";
+                     });
+}
+
+/// `run --help depth`, or `--help --depth`: that option alone.
+/// @return  was it asked for?
+/// @throws UsageError  a last word that is neither an option nor a test
+bool print_help_of_option(CLI::App& app, const std::vector<std::string>& arguments,
+                          OptionsOfLetter of_letter) {
+  const auto end = std::ranges::find(arguments, "--");
+  const auto help = std::find_if(arguments.begin(), end, [](const std::string& argument) {
+    return argument == "--help" || argument == "-h";
+  });
+  if (help == end || help + 1 == end) return false;
+  const auto subs = app.get_subcommands(
+      [&arguments](const CLI::App* sub) { return sub->get_name() == arguments.front(); });
+  if (subs.empty()) return false;
+  const std::string_view word = help[1];
+  const std::string name(word.starts_with("--") ? word.substr(2) : word);
+  const CLI::Option* option = subs.front()->get_option_no_throw("--" + name);
+  const auto formatter = std::dynamic_pointer_cast<CLI::Formatter>(app.get_formatter());
+  const bool last = help + 2 == end;
+  if (option == nullptr && last && !word.starts_with('-') && !names_test(word) &&
+      subs.front()->get_subcommands(nullptr).empty())
+    refuse_option(*subs.front(), "--" + name, of_letter);
+  if (option == nullptr || !formatter) return false;
+  print_help(formatter->make_option(option, false));
+  return true;
+}
+
+/// CLI11's texts for options with too few or too many values, but what is given twice in our words.
+std::string mismatch_text(const std::string& theirs) {
+  constexpr std::string_view kRequired = ": 1 required ", kMissing = " missing";
+  if (const auto at = theirs.find(kRequired); at != theirs.npos && theirs.ends_with(kMissing)) {
+    const std::size_t value = at + kRequired.size();
+    return fmt::format("{}: its value is missing: {}", theirs.substr(0, at),
+                       theirs.substr(value, theirs.size() - kMissing.size() - value));
+  }
+  const auto end = CLI::detail::to_lower(theirs).find(": at most 1 required");  // CLI11 2.6: "most"
+  if (end == std::string::npos) return theirs;
+  const std::string name = theirs.substr(0, end);
+  const std::string_view option = std::string_view(name).substr(std::min(name.size(), 2UL));
+  const bool lists = find_axis(option) != nullptr || find_axis(option, topology_axes()) != nullptr;
+  return fmt::format("{} is given more than once: give it once{}", name,
+                     lists ? fmt::format(", with its values in a list: {} A,B", name) : "");
+}
+
+/// Parses the arguments (without the program's name). Prints help or version on stdout
+/// where asked for.
+/// @return  false: that was all
+/// @throws UsageError  with the nearest known word, where one is unknown
+bool parse(CLI::App& app, std::vector<std::string> arguments, OptionsOfLetter of_letter) {
+  if (print_help_of_option(app, arguments, of_letter)) return false;
+  const bool help = asks_for_help(arguments);
+  const auto help_mode = std::ranges::find(arguments, "--help-all") != arguments.end()
+                             ? CLI::AppFormatMode::All
+                             : CLI::AppFormatMode::Normal;
+  complete_switches(arguments);
+  keep_brackets(app, arguments);
+  std::ranges::reverse(arguments);  // what CLI11's parse(vector) wants
+  try {
+    app.parse(arguments);
+  } catch (const CLI::CallForVersion& version) {
+    print("{}\n", version.what());
+    return false;
+  } catch (const CLI::CallForHelp&) {
+    print_help(app.help());
+    return false;
+  } catch (const CLI::CallForAllHelp&) {
+    print_help(app.help("", CLI::AppFormatMode::All));
+    return false;
+  } catch (const UsageError&) {  // of a value: CLI11 reads values before it looks for --help
+    if (!help) throw;
+    print_help(app.help("", help_mode));
+    return false;
+  } catch (const CLI::ArgumentMismatch& error) {
+    throw UsageError(mismatch_text(error.what()));
+  } catch (const CLI::ParseError& error) {  // CLI11's own exit codes are not ours
+    throw UsageError(error.what());
+  }
+  check_rest(app, of_letter);
+  return true;
+}
 
 struct Subcommand {
   const char* name;
