@@ -211,8 +211,8 @@ std::vector<std::string> varying_axes(const PageCases& page) {
       if (!first.contains(key)) first[key] = value;
       if (first[key] != value) add_once(varying, key);
     }
-  std::ranges::stable_partition(varying,
-                                [](const std::string& key) { return key == "size_bytes"; });
+  std::stable_partition(varying.begin(), varying.end(),  // clang 14 has no std::ranges:: one
+                        [](const std::string& key) { return key == "size_bytes"; });
   return varying;
 }
 
