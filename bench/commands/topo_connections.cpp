@@ -9,7 +9,6 @@
 #include <memory>
 #include <optional>
 #include <random>
-#include <ranges>
 
 #include "bench/cases/cases.h"
 #include "bench/cases/connection_cases.h"
@@ -23,6 +22,7 @@
 #include "core/base/error.h"
 #include "core/base/parse_value.h"
 #include "core/log/print.h"
+#include "reports/stats/sample.h"
 #include "reports/text/terminal_lines.h"
 
 namespace rdmameter {
@@ -175,7 +175,7 @@ void declare_connections_options(CLI::App& app, ConnectionsOptions& options) {
                     connection_kind);
   });
   request.opcodes.assign(connection_opcodes().begin(), connection_opcodes().end());
-  const auto names = connection_opcodes() | std::views::transform(&ConnectionOpcode::name);
+  const auto names = mapped(connection_opcodes(), &ConnectionOpcode::name);
   add_option(app, "--opcode", request.opcodes, "OPCODE,...",
              fmt::format("what moves messages: {}. Default: all", fmt::join(names, ", ")),
              [](const std::string& list) {

@@ -18,7 +18,8 @@ std::vector<std::string> all_keys(const Group& group) {
   std::vector<std::string> keys;
   for (const CaseSummary& summary : group.cases)
     for (const auto& [key, value] : summary.case_object.items()) add_once(keys, key);
-  std::ranges::stable_partition(keys, [](const auto& key) { return key == "size_bytes"; });
+  std::stable_partition(keys.begin(), keys.end(),
+                        [](const auto& key) { return key == "size_bytes"; });
   return keys;
 }
 
@@ -87,8 +88,8 @@ Group join(std::span<const Group* const> groups) {
     }
   }
   std::vector<std::string> keys = all_keys(joined);
-  std::ranges::stable_partition(
-      keys, [](const auto& key) { return key == "test" || key == "transport"; });
+  std::stable_partition(keys.begin(), keys.end(),
+                        [](const auto& key) { return key == "test" || key == "transport"; });
   for (const std::string& key : keys) {
     const auto common = value_in_all(joined, key);
     if (!common)
