@@ -140,7 +140,7 @@ class Devices(rdmameter.Test):
             with self.subTest(port):
                 self.set("PORTS", port)
                 done = self.run_program("--loopback", "write_bw", "--device", "soft0+soft1", "--peer-device", "soft2+soft3", status=rdmameter.FAILED)
-                self.assertIn(port.partition("=")[0], done.stderr + str(done.rows))
+                self.assertIn(port.partition("=")[0], done.stderr + "".join(row.get("error_message", "") for row in done.rows))
 
     def test_what_has_no_sum_is_refused_with_a_reason(self):
         for test, options, reason in (
