@@ -215,6 +215,12 @@ TEST(SandboxLimits, DriversOfGpusHaveFilesInMemoryUpToABound) {
   }
   EXPECT_EQ(in_sandbox({}, of_bytes(64 << 20), kWithGpus), 0);
   EXPECT_EQ(in_sandbox({}, of_bytes((64 << 20) + 1), kWithGpus), EFBIG);
+  rlimit before{};
+  getrlimit(RLIMIT_FSIZE, &before);
+  const rlimit lower{1 << 20, before.rlim_max};
+  setrlimit(RLIMIT_FSIZE, &lower);
+  EXPECT_EQ(in_sandbox({}, of_bytes(64 << 20), kWithGpus), EFBIG) << "the server's own is less";
+  setrlimit(RLIMIT_FSIZE, &before);
 }
 
 #ifdef RDMAMETER_SECCOMP
