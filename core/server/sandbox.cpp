@@ -75,7 +75,8 @@ constexpr std::array kGpuTable{Access{"/usr/local/nvidia", kRead}, Access{"/opt/
                                Access{"/dev/nvidia-caps", kRead},
                                Access{"/proc/self/task", kReadWrite | kTruncate}};
 
-/// Drivers may have files in memory (memfd), for which RLIMIT_FSIZE holds, too.
+/// Drivers may have files in memory (memfd), for which RLIMIT_FSIZE holds, too. Only with Landlock:
+/// else this limit alone keeps a session from writing other files.
 constexpr rlim_t kGpuFileBytes = 64U << 20;
 
 [[noreturn]] void throw_refused(const char* step, const std::string& what) {
@@ -130,7 +131,8 @@ std::vector<std::string> nodes_in(const std::filesystem::path& folder, Wanted wa
 void limit(__rlimit_resource resource, const char* name, rlim_t most) {
   rlimit values{};
   if (getrlimit(resource, &values) != 0) throw_refused("getrlimit", name);
-  values.rlim_cur = values.rlim_max = std::min(values.rlim_max, most);
+  values.rlim_cur = std::min(values.rlim_cur, most);
+  values.rlim_max = std::min(values.rlim_max, most);
   if (setrlimit(resource, &values) != 0) throw_refused("setrlimit", name);
 }
 
@@ -196,9 +198,11 @@ void enter_sandbox(const SandboxOptions& options, bool gpus) {
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) throw_refused("prctl", "PR_SET_NO_NEW_PRIVS");
   drop_capabilities();
   limit(RLIMIT_CORE, "RLIMIT_CORE", 0);
+  const bool landlock = options.mode == Sandboxing::required || has_landlock();
   // What is allowed is there to be written.
-  if (options.allowed.empty()) limit(RLIMIT_FSIZE, "RLIMIT_FSIZE", gpus ? kGpuFileBytes : 0);
-  if (options.mode == Sandboxing::required || has_landlock()) enter_landlock(options, gpus);
+  if (options.allowed.empty())
+    limit(RLIMIT_FSIZE, "RLIMIT_FSIZE", gpus && landlock ? kGpuFileBytes : 0);
+  if (landlock) enter_landlock(options, gpus);
   if (options.mode == Sandboxing::required || missing_call_filter() == nullptr) enter_call_filter();
 }
 

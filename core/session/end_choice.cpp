@@ -67,6 +67,11 @@ void EndChoice::require_joinable(const EndPorts& here, const EndPorts& there, Tr
   if (!why.empty()) throw Unsupported(why);
 }
 
+void EndChoice::tell(std::string line) {
+  if (listener_ && !line.empty() && line != told_) listener_(line);
+  told_ = std::move(line);
+}
+
 /// The ports of one device at each end; tells what was passed over, and why the ends cannot be joined.
 /// @return  nothing: whoever opens the devices says why
 std::optional<EndChoice::Pair> EndChoice::choose(const TestCase& test_case, Channel& channel) {
@@ -79,9 +84,7 @@ std::optional<EndChoice::Pair> EndChoice::choose(const TestCase& test_case, Chan
     require_joinable(here, there, test_case.transport, channel);
     return std::nullopt;
   }
-  std::string line = choice_text(here, there, *pair, test_case.transport);
-  if (listener_ && !line.empty() && line != told_) listener_(line);
-  told_ = std::move(line);
+  tell(choice_text(here, there, *pair, test_case.transport));
   return Pair{{pair->mine->device, pair->mine->number},
               {pair->theirs->device, pair->theirs->number}};
 }
@@ -101,6 +104,8 @@ EndChoice::Pair EndChoice::choose_several(const TestCase& test_case, Channel& ch
         their_lone.empty() ? "what is left of the peer's devices" : "the peer's " + their_lone);
   if (pairs.empty())
     throw MeasurementError("no device reaches one of the peer's devices: rdmameter devices");
+  if (!here.names_devices() && !there.names_devices())
+    tell(left_out_text(here, pairs, test_case.transport));
   const auto joined = [&pairs](const PortFacts* PortPair::*port) {
     Taken taken{{}, (pairs.front().*port)->number};
     for (const PortPair& pair : pairs) {

@@ -51,6 +51,7 @@ class EndChoice {
   using Pair = std::pair<Taken, Taken>;
   std::optional<Pair> choose(const TestCase& test_case, Channel& channel);
   Pair choose_several(const TestCase& test_case, Channel& channel);
+  void tell(std::string line);
   const std::vector<PortFacts>& mine(const std::string& device, std::uint64_t gid_index);
   const std::vector<PortFacts>& theirs(const EndSettings& wanted, Channel& channel);
   void require_joinable(const EndPorts& mine, const EndPorts& theirs, Transport transport,

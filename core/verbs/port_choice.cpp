@@ -138,7 +138,7 @@ struct RankedPair {
   /// Without a router, by GIDs of these network namespaces.
   bool joins_directly() const {
     const auto [away, first_roce, link_local, apart] = rank;
-    return lacks == 0 && !away && !apart;
+    return lacks == 0 && !away && !link_local && !apart;
   }
 };
 
@@ -278,6 +278,8 @@ std::vector<PortPair> choose_port_pairs(const EndPorts& mine, const EndPorts& th
   std::vector<RankedPair> pairs = ranked_pairs(mine, theirs, transport);
   if (!mine.names_devices() && !theirs.names_devices()) keep_direct(pairs);
   std::vector<PortPair> chosen;
+  // The best first, which may take what another device needs: who then names both ends' devices
+  // decides.
   for (const RankedPair& pair : pairs) {
     const auto& [here, there] = pair.ports;
     const auto shares_device = [&](const PortPair& one) {
@@ -292,6 +294,22 @@ std::vector<PortPair> choose_port_pairs(const EndPorts& mine, const EndPorts& th
     return by_theirs ? place_of(*pair.theirs, theirs) : place_of(*pair.mine, mine);
   });
   return chosen;
+}
+
+std::string left_out_text(const EndPorts& mine, std::span<const PortPair> pairs,
+                          Transport transport) {
+  std::vector<std::string_view> names;
+  for (const PortFacts& port : mine.ports) {
+    const auto is_of_it = [&](const PortPair& pair) { return pair.mine->device == port.device; };
+    const bool is_new = names.empty() || names.back() != port.device;
+    if (is_new && mine.fits(port) && port.has(transport) && std::ranges::none_of(pairs, is_of_it))
+      names.push_back(port.device);
+  }
+  if (names.empty()) return {};
+  return fmt::format(
+      "device: all leaves out {}: no device of the responder is left that shares a subnet; name "
+      "them (--device A+B) if a router joins them",
+      fmt::join(names, ", "));
 }
 
 std::string choice_text(const EndPorts& mine, const EndPorts& theirs, const PortPair& taken,

@@ -101,10 +101,16 @@ std::optional<PortPair> choose_port_pair(const EndPorts& mine, const EndPorts& t
 /// For a case over several devices: each device with one of the peer's, in the order in which they are
 /// named, else listed. If both ends name theirs, the first is paired with the first, and so on. Else
 /// the best pairs come first (see choose_port_pair()). If neither end names any, and some pair of a
-/// kind has the transport and one subnet, all others of that kind are left out: nothing says that a
-/// router joins them.
+/// kind has the transport and one subnet that is not link-local, all others of that kind are left
+/// out: nothing says that a router joins them.
 std::vector<PortPair> choose_port_pairs(const EndPorts& mine, const EndPorts& theirs,
                                         Transport transport);
+
+/// The devices of this end that could be used and that `all` leaves out, as one line without its
+/// end; empty: there is none.
+/// @param pairs  that choose_port_pairs() has chosen, where neither end names devices
+std::string left_out_text(const EndPorts& mine, std::span<const PortPair> pairs,
+                          Transport transport);
 
 /// The choice and what was passed over, as one line without its end; empty: nothing was passed over
 /// but ports that are not ACTIVE and those that come later and are as good.

@@ -14,7 +14,7 @@
 namespace rdmameter {
 namespace {
 
-constexpr double kSlowPercent = 90;  ///< of the fastest: devices below it are named
+constexpr double kSlowPercent = 90;  ///< devices below it are named
 
 double device_gbps(const DeviceData& device) {
   return bandwidth_gbps(device.bytes, device.window_ns);
@@ -38,12 +38,14 @@ const DeviceData& device_of(const FigureLine& line) {
   return line.summary->first().per_device[line.part];
 }
 
-/// Not of an open loop, whose rates are those that were asked for.
+/// Neither near the fastest one nor near its own bound. Not of an open loop, whose rates are those
+/// that were asked for.
 bool is_slow(const FigureLine& line) {
   std::vector<double> percents;
   for (const Row* row : line.summary->repetitions)
     if (const auto of_row = percents_of_fastest(*row); line.part < of_row.size() && !row->load)
-      percents.push_back(of_row[line.part]);
+      percents.push_back(
+          std::max(of_row[line.part], bound_percent(row->per_device[line.part]).value_or(0)));
   return known_median(percents).value_or(kSlowPercent) < kSlowPercent;
 }
 

@@ -19,6 +19,12 @@ const Json& device_of(const Json& context, std::string_view end) {
   return fact_at(context, fmt::format("/rdmameter/{}/device", end));
 }
 
+/// Are both ends on one host?
+bool is_of_one_host(const Json& context) {
+  return fact_at(context, "/rdmameter/initiator/hostname") ==
+         fact_at(context, "/rdmameter/responder/hostname");
+}
+
 /// Of its traffic.
 int directions_of(const Row& row) {
   return fact_at(row.case_object, "bidirectional") == true ? 2 : 1;
@@ -103,9 +109,7 @@ bool passes_links(const Json& context) {
   const Json &one = device_of(context, "initiator"), &other = device_of(context, "responder");
   for (const Json* device : {&one, &other})
     if (!device->is_object() || fact_at(*device, "driver") == "rdma_rxe") return false;
-  return fact_at(one, "name") != fact_at(other, "name") ||
-         fact_at(context, "/rdmameter/initiator/hostname") !=
-             fact_at(context, "/rdmameter/responder/hostname");
+  return fact_at(one, "name") != fact_at(other, "name") || !is_of_one_host(context);
 }
 
 Number line_rate_gbps(const Json& context) {
@@ -175,7 +179,9 @@ Number share_of_line(const Row& row) {
 }
 
 PayloadBounds::PayloadBounds(const Json& context)
-    : line_gbps_(line_rate_gbps(context)), linked_(passes_links(context)) {
+    : line_gbps_(line_rate_gbps(context)),
+      linked_(passes_links(context)),
+      one_host_(is_of_one_host(context)) {
   if (!linked_) return;
   for (std::size_t end = 0; end < kBoundEnds.size(); ++end) {
     ends_[end].device = context.at("rdmameter").at(kBoundEnds[end]).at("device");
@@ -209,6 +215,8 @@ const Json& PayloadBounds::facts_of(std::size_t end, const DeviceData& device) c
 /// The lesser of both ends' bounds, and of all together what slots that they share leave of the sum.
 void PayloadBounds::note_devices(Row& row, double payload_bytes) const {
   for (DeviceData& each : row.per_device) {
+    each.line_gbps = each.bound_gbps = std::nullopt;
+    if (one_host_ && each.device == each.peer_device) continue;  // it passes no link
     const PayloadLimits mine = limits_of(payload_limits(facts_of(0, each)), row, 0),
                         theirs = limits_of(payload_limits(facts_of(1, each)), row, 1);
     each.line_gbps = of_pair(mine.line_gbps, theirs.line_gbps, row);
@@ -260,7 +268,11 @@ void PayloadBounds::note(Row& row) const {
   constexpr std::array kDeviceKeys{"device", "peer_device"}, kPortKeys{"port_num", "peer_port_num"};
   const auto payload = packet_payload_bytes(row.case_object);
   if (!linked_ || !payload) return;
-  if (!row.per_device.empty()) return note_devices(row, *payload);
+  if (!row.per_device.empty()) {
+    // Else the context is that of other cases.
+    if (ends_[0].devices.is_array() && ends_[1].devices.is_array()) note_devices(row, *payload);
+    return;
+  }
   if (!row.bandwidth) return;
   std::array<Number, kBoundEnds.size()> bounds;
   for (std::size_t end = 0; end < kBoundEnds.size(); ++end) {

@@ -80,8 +80,8 @@ class PayloadBounds {
 
   /// Adds `bound_gbps`, and `line_gbps` where a link's rate is known, to a row of a bandwidth whose
   /// messages pass the links that the context describes; of several devices to each, too, with
-  /// `slot_bound_gbps` and `slot_gbps` where they share a slot. Payload in the device's own memory
-  /// does not cross the slot.
+  /// `slot_bound_gbps` and `slot_gbps` where they share a slot; such a row stays as it is where the
+  /// context does not tell of several. Payload in the device's own memory does not cross the slot.
   void note(Row& row) const;
 
  private:
@@ -95,7 +95,8 @@ class PayloadBounds {
   };
   std::array<End, 2> ends_;  ///< initiator, responder
   Number line_gbps_;         ///< of the slower of both links
-  bool linked_ = false;      ///< messages pass links
+  bool linked_ = false;      ///< messages of the first device pass links
+  bool one_host_ = false;
 };
 
 }  // namespace rdmameter

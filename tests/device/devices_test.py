@@ -48,6 +48,15 @@ class Devices(rdmameter.Test):
         row = self.row("send_bw", "--device", "all", "--size", "64K", "--depth", "64", "--iterations", "400", "--verify")
         self.assert_shares(row, ["soft0", "soft2", "soft3"], 1.5)
 
+    def test_all_tells_what_it_leaves_out(self):
+        self.set("DEVICES", "3")
+        self.set("PORTS", "soft1=DOWN")
+        server = self.serve("--sandbox", "off")
+        del os.environ["RDMAMETER_DEVICE_PORTS"]
+        done = self.run_program(f"127.0.0.1:{server.port}", "write_bw", "send_bw", "--device", "all", "--iterations", "50")
+        self.assertEqual([len(row["per_device"]) for row in done.rows], [2, 2])
+        self.assertEqual(done.stderr.count("device: all leaves out soft"), 1, done)
+
     def test_a_slow_device_is_named(self):
         self.wire("rate=1G,1-1:rate=250M", 2)
         done = self.run_program("--loopback", "write_bw", "--device", "soft0+soft1", "--size", "64K", "--depth", "64", "--iterations", "400")
@@ -140,7 +149,7 @@ class Devices(rdmameter.Test):
             with self.subTest(port):
                 self.set("PORTS", port)
                 done = self.run_program("--loopback", "write_bw", "--device", "soft0+soft1", "--peer-device", "soft2+soft3", status=rdmameter.FAILED)
-                self.assertIn(port.partition("=")[0], done.stderr + str(done.rows))
+                self.assertIn(port.partition("=")[0], done.stderr + "".join(row.get("error_message", "") for row in done.rows))
 
     def test_what_has_no_sum_is_refused_with_a_reason(self):
         for test, options, reason in (

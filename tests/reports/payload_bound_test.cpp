@@ -131,6 +131,26 @@ TEST(PayloadBound, OfSeveralDevicesIsTheLesserOfEachPair) {
   EXPECT_DOUBLE_EQ(*row.line_gbps, 25.0 + 50);
   EXPECT_DOUBLE_EQ(*bound_of(row), (25.0 + 50) * 4096 / (4096 + 82));
   EXPECT_DOUBLE_EQ(*share_of_line(row), bandwidth_gbps(*row.bandwidth) / (2 * 75));
+  PayloadBounds{context_of(device("mlx5_0", 100), device("mlx5_2", 25))}.note(row);
+  EXPECT_DOUBLE_EQ(row.per_device[1].line_gbps.value_or(0), 2 * 50.0) << "it tells of one device";
+}
+
+TEST(PayloadBound, OfSeveralDevicesHasNoneForOneThatSendsToItself) {
+  const ordered_json own = device("mlx5_1", 100);
+  ordered_json context = context_of(device("mlx5_0", 100), device("mlx5_2", 100), "a");
+  ordered_json& ends = context["rdmameter"];
+  ends["initiator"]["devices"] = {device("mlx5_0", 100), own};
+  ends["responder"]["devices"] = {device("mlx5_2", 100), own};
+  Row row = per_device_row();
+  row.case_object["mtu_bytes"] = row.case_object["size_bytes"] = 4096;
+  row.per_device[1].peer_device = "mlx5_1";
+  PayloadBounds{context}.note(row);
+  EXPECT_DOUBLE_EQ(row.per_device[0].line_gbps.value_or(0), 100);
+  EXPECT_FALSE(row.per_device[1].line_gbps || row.per_device[1].bound_gbps);
+  EXPECT_FALSE(row.bound_gbps || row.line_gbps);
+  ends["responder"]["hostname"] = "b";
+  PayloadBounds{context}.note(row);
+  EXPECT_DOUBLE_EQ(row.line_gbps.value_or(0), 200) << "of another host";
 }
 
 ordered_json device_at(const char* name, const char* address) {

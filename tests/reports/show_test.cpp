@@ -748,8 +748,10 @@ TEST(Show, EachDeviceHasALineWithItsRateAndItsShareOfItsBound) {
             of_slot.npos);
   Row offered = open_loop_row(1000, 1000);
   offered.per_device = shared.per_device;
+  Row slow_link = shared;
+  slow_link.per_device[1].bound_gbps = 50;
   shared.per_device[1].bytes = shared.per_device[0].bytes * 9 / 10;
-  for (const Row& row : {shared, offered})
+  for (const Row& row : {shared, offered, slow_link})
     EXPECT_THAT(show_result(sample_file({row}), {.style = wide}), Not(HasSubstr("fastest one")));
 }
 

@@ -166,12 +166,15 @@ TEST(PortPair, NamesAFewOfManyThatWerePassedOver) {
   EXPECT_THAT(told, Not(HasSubstr("a8/1")));
 }
 
-/// "mlx5_0/1 mlx5_2/1, mlx5_1/1 mlx5_3/1"
+/// "mlx5_0/1 mlx5_2/1, mlx5_1/1 mlx5_3/1". @param left_out  the line that is told
 std::string pairs_of(const std::vector<std::string>& mine, const std::vector<std::string>& theirs,
-                     const EndSettings& my_end, const EndSettings& their_end = fixed()) {
+                     const EndSettings& my_end, const EndSettings& their_end = fixed(),
+                     std::string* left_out = nullptr) {
   const auto here = ports_of(mine), there = ports_of(theirs);
   std::string text;
-  for (const PortPair& pair : choose_port_pairs({here, my_end}, {there, their_end}, Transport::rc))
+  const auto pairs = choose_port_pairs({here, my_end}, {there, their_end}, Transport::rc);
+  if (left_out != nullptr) *left_out = left_out_text({here, my_end}, pairs, Transport::rc);
+  for (const PortPair& pair : pairs)
     text += (text.empty() ? "" : ", ") + pair.mine->where() + " " + pair.theirs->where();
   return text;
 }
@@ -194,6 +197,26 @@ TEST(PortPairs, OfAllMayBeJoinedByARouterWhereNoneHasASubnetInCommon) {
                      {"a/1 roce 10.0.3.1/31", "b/1 roce 10.0.4.1/31", "c/1 roce 10.0.5.1/31"},
                      fixed("all")),
             "a/1 a/1, b/1 b/1");
+}
+
+TEST(PortPairs, OfAllTellWhatTheyLeaveOut) {
+  std::string told;
+  EXPECT_EQ(
+      pairs_of({"a/1 roce 10.0.1.1/31", "a/2 roce 10.0.2.1/31", "b/1 roce 10.0.3.1/31",
+                "c/1 roce 10.0.0.1/24", "c/2 roce 10.0.5.1/24", "d/1 roce", "e/1 roce DOWN"},
+               {"a/1 roce 10.1.1.1/31", "b/1 roce 10.0.0.2/24"}, fixed("all"), fixed(), &told),
+      "c/1 b/1");
+  EXPECT_EQ(told,
+            "device: all leaves out a, b: no device of the responder is left that shares a subnet; "
+            "name them (--device A+B) if a router joins them");
+  pairs_of({"a/1 ib"}, {"a/1 ib"}, fixed("all"), fixed(), &told);
+  EXPECT_EQ(told, "");
+}
+
+TEST(PortPairs, OfLinkLocalAddressesShareNoSubnet) {
+  EXPECT_EQ(pairs_of({"a/1 roce fe80::1/64", "b/1 roce 10.0.0.1/24"},
+                     {"a/1 roce fe80::2/64", "b/1 roce 10.0.0.2/24"}, fixed("all")),
+            "b/1 b/1");
 }
 
 TEST(PortPairs, KeepToTheDevicesThatAreNamedInTheirOrder) {
