@@ -384,14 +384,17 @@ double read_check_time(const std::string& text) {
 
 std::vector<std::string> read_device_names(const std::string& option, const std::string& list) {
   if (list == kAllDevices) return {list};
-  std::vector<std::string> names = read_axis_list(*find_axis(option), list);
+  const std::vector<std::string> names = read_axis_list(*find_axis(option), list);  // each once
   for (const std::string& name : names)
     if (name.empty() || name == kAllDevices || name == "null")
       throw UsageError(
           "--{} '{}': takes names of devices, with commas between them, "
           "or all",
           option, list);
-  return names;
+  const auto words = split(list, ",");
+  if (option == "device" && names.size() < words.size())
+    throw UsageError("--device '{}': names a device twice", list);
+  return {words.begin(), words.end()};
 }
 
 /// Fills what the options say together.

@@ -257,7 +257,8 @@ class Use(Check):
     def test_what_cannot_be_measured_has_its_status(self):
         for words, said in ((("--peer-device", "soft1"), PEERS), (("--device", "all", "--peer-device", "soft1"), PEERS),
                             (("--device", "soft0", "--peer-device", "all"), PEERS), (("--time", "1"), "invalid value '1' for --time: expected a time from "),
-                            (("--expect", "none.json"), "none.json")):
+                            (("--expect", "none.json"), "none.json"),
+                            (("--device", "soft0,soft0"), "--device 'soft0,soft0': names a device twice")):
             done = self.check(*words, status=rdmameter.USAGE)
             self.assertIn(said, " ".join(done.stderr.split()), words)
         for where, said in (((), "say where the other end is"), (("--loopback", "127.0.0.1"), "--loopback: with it there is no HOST"),
