@@ -47,6 +47,9 @@ struct CheckedEnds {
   std::string gpu;     ///< "cuda:0000:17:00.0": one that is near; empty: none
 };
 
+/// Has each device, and each peer, its own end? Only then can all be measured together.
+bool are_apart(std::span<const CheckedEnds> pairs);
+
 /// A GPU of NVIDIA behind the device's switch or, if there is none, behind its host bridge. AMD's are
 /// not looked for: --memory takes them by a number that sysfs does not tell.
 /// @param sysfs  the kernel's
@@ -61,7 +64,7 @@ struct CheckCase {
 
 struct CheckPlan {
   std::vector<CheckCase> cases;       ///< those of one pair follow each other
-  std::vector<std::string> left_out;  ///< "send_lat of each device": for want of time
+  std::vector<std::string> left_out;  ///< "send_lat": for want of time
 };
 
 struct CheckLimits {

@@ -282,6 +282,8 @@ std::vector<CheckReading> CheckRun::readings() const {
 
 std::vector<std::string> CheckRun::notes(std::span<const CheckReading> readings) const {
   std::vector<std::string> texts;
+  if (ends_.size() > 1 && !are_apart(ends_))
+    texts.emplace_back("left out: write together, because a device has no peer of its own");
   if (const std::string text = together_text(subjects_, readings); !text.empty())
     texts.push_back(text);
   if (!request_.expect.empty())
