@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "bench/cases/cases.h"
+#include "bench/check/check_facts.h"
 #include "bench/check/check_text.h"
 #include "bench/check/judge.h"
 #include "bench/check/plan.h"
@@ -87,10 +88,9 @@ class CheckRun {
 
  private:
   void reach_peer();
-  std::set<std::string> expected_devices() const;
   std::vector<std::string> all_devices();
   std::vector<CheckedEnds> chosen_ends();
-  std::string peer_of(const std::string& device) const;
+  std::string peer_of(const std::string& device);
   std::unique_ptr<Measurer> open(std::size_t pair);
   void describe(std::size_t pair, const Measurer& measurer);
   RunTally measure_cases(const std::vector<std::size_t>& which);
@@ -142,27 +142,14 @@ void CheckRun::reach_peer() {
 }
 
 /// The device of the same name, which in a cluster of like machines is of the same network; empty:
-/// the peer tells of none of its kind, and the ends choose.
-std::string CheckRun::peer_of(const std::string& device) const {
-  if (peer_.is_null()) return device;
-  const auto is_of_it = [&](const Json& port) {
-    return text_at(port, "name").starts_with(device + "/");
-  };
-  const Json &mine = list_at(here_, "ports"), &theirs = list_at(peer_, "ports");
-  const auto my_port = std::ranges::find_if(mine, is_of_it);
-  const auto their_port = std::ranges::find_if(theirs, is_of_it);
-  const bool alike = my_port != mine.end() && their_port != theirs.end() &&
-                     text_at(*my_port, "link_layer") == text_at(*their_port, "link_layer");
-  return alike ? device : "";
-}
-
-std::set<std::string> CheckRun::expected_devices() const {
-  std::set<std::string> names;
-  for (const Row& row : expected_)
-    if (const std::string name = text_at(row.case_object, "device");
-        row.status == Row::Status::ok && name.find(kDeviceSeparator) == name.npos)
-      names.insert(name);
-  return names;
+/// the peer has no ACTIVE port of its kind by that name, and the ends choose.
+std::string CheckRun::peer_of(const std::string& device) {
+  const auto kind = link_layer_of(here_, device);
+  if (peer_.is_null() || (kind && kind == link_layer_of(peer_, device))) return device;
+  for (const Json& theirs : list_at(peer_, "/versions/devices"))
+    if (kind && text_at(theirs, "name") == device)
+      unusable_.push_back({"the peer's " + device, "no ACTIVE port of that kind"});
+  return "";
 }
 
 /// Those that can be used, and those that the earlier check has: what is missing is broken.
@@ -172,19 +159,14 @@ std::vector<std::string> CheckRun::all_devices() {
     if (std::ranges::find(devices, device) == devices.end()) devices.push_back(device);
   };
   const std::vector<PortFacts> ports = list_ports("", kAuto);
-  const auto has_like = [&](const PortFacts& port) {
-    return std::ranges::any_of(ports, [&](const PortFacts& other) {
-      return other.usable() && kind_name(other) == kind_name(port);
-    });
-  };
+  const std::set<std::string> expected = expected_devices(expected_);
   for (const PortFacts& port : ports)
     if (port.usable())
       add(port.device);
-    else if (has_like(port))
-      unusable_.push_back({port.where(), port.state == IBV_PORT_ACTIVE
-                                             ? "no GID"
-                                             : std::string(port_state_name(port.state))});
-  std::ranges::for_each(expected_devices(), add);
+    else if (const std::string why = why_unusable(port, ports);
+             !why.empty() && !expected.contains(port.device))
+      unusable_.push_back({port.where(), why});
+  std::ranges::for_each(expected, add);
   return devices;
 }
 
@@ -217,7 +199,7 @@ std::unique_ptr<Measurer> CheckRun::open(std::size_t pair) {
   } catch (const Interrupted&) {
     throw;
   } catch (const std::exception&) {
-    if (ends_.size() == 1 && !expected_devices().contains(ends_[pair].device)) throw;
+    if (ends_.size() == 1 && !expected_devices(expected_).contains(ends_[pair].device)) throw;
     return std::make_unique<FailedMeasurer>(std::current_exception());
   }
 }
