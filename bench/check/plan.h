@@ -18,7 +18,7 @@ namespace rdmameter {
 
 inline constexpr double kCheckTime_s = 60;         ///< for all devices
 inline constexpr double kBriefTime_s = 10;         ///< of --brief
-inline constexpr double kPatience = 3;             ///< times that, of --brief once: it ends with 99
+inline constexpr double kPatience = 3;             ///< a check ends after so many times its time
 inline constexpr double kLeastTest_s = 0.5;        ///< of one test of one device
 inline constexpr double kMostTest_s = 5;           ///< likewise
 inline constexpr double kSetUp_s = 0.05;           ///< beside it: QPs, memory

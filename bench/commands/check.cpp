@@ -95,9 +95,10 @@ class CheckRun {
   void describe(std::size_t pair, const Measurer& measurer);
   RunTally measure_cases(const std::vector<std::size_t>& which);
   std::vector<std::size_t> cases_of(std::span<const CheckFinding> findings) const;
+  std::vector<const Row*> rows_of(std::size_t planned) const;
   std::vector<CheckReading> readings() const;
   std::vector<std::string> notes(std::span<const CheckReading> readings) const;
-  ExitStatus report(const RunTally& tally, std::vector<CheckFinding> findings);
+  ExitStatus report(RunTally tally, std::vector<CheckFinding> findings);
   double elapsed_s() const;
 
   const CheckRequest& request_;
@@ -126,15 +127,15 @@ double CheckRun::elapsed_s() const {
 /// Starts the server, where ssh is to, and examines both ends.
 void CheckRun::reach_peer() {
   if (request_.host.remote) {
-    limit_.note("the server was started by ssh");
+    limit_.note("starting the server by ssh");
     server_ = std::make_unique<RemoteServer>(*request_.host.remote, invocation_.interrupt);
     target_.session.server = server_->address();
     target_.session.token = server_->token();
   }
-  limit_.note("this machine was examined");
+  limit_.note("examining this machine");
   here_ = examination_json(examine({}, try_devices()));
   if (target_.kind == RunTarget::Kind::loopback) return;
-  limit_.note("the peer was examined");
+  limit_.note("examining the peer");
   peer_ = examine_peer({.server = target_.session.server, .token = target_.session.token},
                        invocation_.interrupt);
   for (const Json& finding : findings_json(compare_ends(here_, peer_)))
@@ -225,11 +226,16 @@ RunTally CheckRun::measure_cases(const std::vector<std::size_t>& which) {
                          [&](std::size_t i) { return plan_.cases[i].pair == pair; });
     if (of_pair.empty()) continue;
     const std::string& name = subjects_[pair].name;
-    limit_.note((name.empty() ? "the device" : name) + " was measured");
-    const std::unique_ptr<Measurer> measurer = open(pair);
-    describe(pair, *measurer);
-    tally += run_round(planned_, {.which = std::move(of_pair), .repetitions = 1}, earlier_,
-                       *measurer, invocation_.interrupt.word(), *rows_);
+    limit_.note("measuring " + (name.empty() ? "the device" : name));
+    try {
+      const std::unique_ptr<Measurer> measurer = open(pair);
+      describe(pair, *measurer);
+      tally += run_round(planned_, {.which = std::move(of_pair), .repetitions = 1}, earlier_,
+                         *measurer, invocation_.interrupt.word(), *rows_);
+    } catch (const Interrupted&) {
+      if (!limit_.passed() || !rows_) throw;
+      tally.interrupted = true;
+    }
   }
   return tally;
 }
@@ -249,23 +255,25 @@ std::vector<std::size_t> CheckRun::cases_of(std::span<const CheckFinding> findin
   return which;
 }
 
+/// One for each time that the case was measured to its end.
+std::vector<const Row*> CheckRun::rows_of(std::size_t planned) const {
+  std::vector<const Row*> found;
+  for (const auto& row : rows_->rows())
+    if (row->family_index == planned && !row->interrupted) found.push_back(row.get());
+  return found;
+}
+
 /// Of each case the last row.
 std::vector<CheckReading> CheckRun::readings() const {
   std::vector<CheckReading> last;
-  for (std::size_t i = 0; i < plan_.cases.size(); ++i) {
-    const CheckCase& one = plan_.cases[i];
-    const Row* found = nullptr;
-    for (const auto& row : rows_->rows())
-      if (row->family_index == i) found = row.get();
-    if (found != nullptr) last.push_back({one.pair, one.test->label, found});
-  }
+  for (std::size_t i = 0; i < plan_.cases.size(); ++i)
+    if (const auto rows = rows_of(i); !rows.empty())
+      last.push_back({plan_.cases[i].pair, plan_.cases[i].test->label, rows.back()});
   return last;
 }
 
 std::vector<std::string> CheckRun::notes(std::span<const CheckReading> readings) const {
   std::vector<std::string> texts;
-  if (ends_.size() > 1 && !are_apart(ends_))
-    texts.emplace_back("left out: write together, because a device has no peer of its own");
   if (const std::string text = together_text(subjects_, readings); !text.empty())
     texts.push_back(text);
   if (!request_.expect.empty())
@@ -274,6 +282,8 @@ std::vector<std::string> CheckRun::notes(std::span<const CheckReading> readings)
     texts.push_back("not judged: " + text);
   if (!plan_.left_out.empty())
     texts.push_back(fmt::format("left out, for want of time: {}", fmt::join(plan_.left_out, ", ")));
+  if (ends_.size() > 1 && !are_apart(ends_))
+    texts.emplace_back("left out: write together, because a device has no peer of its own");
   if (request_.gpu)
     for (std::size_t pair = 0; pair < ends_.size(); ++pair)
       if (ends_[pair].gpu.empty())
@@ -283,9 +293,11 @@ std::vector<std::string> CheckRun::notes(std::span<const CheckReading> readings)
   return texts;
 }
 
-ExitStatus CheckRun::report(const RunTally& tally, std::vector<CheckFinding> findings) {
+/// At the end of the time, what was found is the verdict; nothing found is none.
+ExitStatus CheckRun::report(RunTally tally, std::vector<CheckFinding> findings) {
+  tally.interrupted = tally.interrupted && !limit_.passed();
   rows_->finish(tally);
-  if (tally.interrupted || limit_.passed()) return ExitStatus::interrupted;
+  if (tally.interrupted) return ExitStatus::interrupted;
   const std::vector<CheckReading> read = readings();
   const CheckReport report{.subjects = subjects_,
                            .readings = read,
@@ -293,6 +305,8 @@ ExitStatus CheckRun::report(const RunTally& tally, std::vector<CheckFinding> fin
                            .unusable = unusable_,
                            .notes = notes(read),
                            .elapsed_s = elapsed_s()};
+  if (limit_.passed() && is_well(report)) return ExitStatus::interrupted;
+  limit_.end();
   const TextStyle style = terminal_style();
   std::string line = check_line(report, true);
   if (!request_.expect.empty() && count_expected(read, expected_) == 0)
@@ -310,7 +324,8 @@ ExitStatus CheckRun::measure() {
   reach_peer();
   ends_ = chosen_ends();
   CheckLimits limits = request_.limits;
-  limits.time_s -= std::max(0.0, elapsed_s() - kStart_s);  // ssh was slow, or doctor
+  if (request_.brief)
+    limits.time_s -= std::max(0.0, elapsed_s() - kStart_s);  // ssh was slow, or doctor
   plan_ = plan_check(ends_, limits);
   for (const CheckedEnds& ends : ends_)
     subjects_.push_back({.name = ends.device,
@@ -333,6 +348,10 @@ ExitStatus CheckRun::measure() {
     tally += measure_cases(again);
     findings = confirmed(findings, judge_check(subjects_, readings(), expected_));
   }
+  std::erase_if(findings, [&](const CheckFinding& one) {  // for whose second one there was no time
+    return one.reason != CheckReason::failed &&
+           std::ranges::any_of(cases_of({&one, 1}), [&](auto i) { return rows_of(i).size() < 2; });
+  });
   return report(tally, std::move(findings));
 }
 
