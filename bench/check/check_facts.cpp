@@ -8,6 +8,9 @@
 #include <cctype>
 #include <cstdlib>
 
+#include "bench/check/plan.h"
+#include "core/test_case/test_case.h"
+#include "core/verbs/device.h"
 #include "reports/stats/sample.h"
 #include "reports/summary/line_rate.h"
 #include "reports/summary/metric.h"
@@ -162,6 +165,36 @@ std::optional<double> usual_of_better(const Row& row, std::span<const Row* const
   const Metric watched = watched_metric(row)->metric;
   const auto usual = worse_than(row, others, watched);
   return is_time(watched) && !worse_than(row, others, Metric::min) ? std::nullopt : usual;
+}
+
+std::set<std::string> expected_devices(std::span<const Row> rows) {
+  std::set<std::string> names;
+  for (const Row& row : rows) {
+    const std::string name = text_at(row.case_object, "device");
+    const std::string test = text_at(row.case_object, "test");
+    if (row.status == Row::Status::ok && !name.empty() && name != "null" &&
+        name.find(kDeviceSeparator) == name.npos &&
+        std::ranges::find(check_tests(), test, &CheckTest::catalog) != check_tests().end())
+      names.insert(name);
+  }
+  return names;
+}
+
+std::optional<std::string> link_layer_of(const Json& examination, const std::string& device) {
+  for (const Json& port : list_at(examination, "ports"))
+    if (text_at(port, "name").starts_with(device + "/")) return text_at(port, "link_layer");
+  return std::nullopt;
+}
+
+std::string why_unusable(const PortFacts& port, std::span<const PortFacts> all) {
+  if (port.usable()) return "";
+  if (!port.opens()) return "cannot be opened";
+  const bool expected = port.state == IBV_PORT_INIT || port.state == IBV_PORT_ARMED ||
+                        std::ranges::any_of(all, [&](const PortFacts& other) {
+                          return other.usable() && kind_name(other) == kind_name(port);
+                        });
+  if (!expected) return "";
+  return port.state == IBV_PORT_ACTIVE ? "no GID" : std::string(port_state_name(port.state));
 }
 
 std::string slot_text(const Json& device) {

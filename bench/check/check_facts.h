@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -12,6 +13,7 @@
 
 #include "bench/check/judge.h"
 #include "core/result/row.h"
+#include "core/verbs/port_choice.h"
 #include "reports/summary/facts.h"
 
 namespace rdmameter {
@@ -58,6 +60,17 @@ std::string watched_text(const Row& row, double value);
 /// bandwidth; of a latency above kMostOfLatency, and so is the smallest sample: a machine that is
 /// busy has long medians. Nothing: it is not, or there are no numbers.
 std::optional<double> usual_of_better(const Row& row, std::span<const Row* const> others);
+
+/// The devices that rows of a check are of: not of several together, nor of `tcp_*`.
+std::set<std::string> expected_devices(std::span<const Row> rows);
+
+/// Of the device's first ACTIVE port in an examination; nothing: it has none.
+std::optional<std::string> link_layer_of(const nlohmann::ordered_json& examination,
+                                         const std::string& device);
+
+/// "DOWN", "no GID", "cannot be opened": of a port that cannot be used, though one of its kind can,
+/// or though a cable is in (INIT, ARMED). @return  empty: nobody expects it to work
+std::string why_unusable(const PortFacts& port, std::span<const PortFacts> all);
 
 /// "slot x4 Gen5", from a device of an environment.
 std::string slot_text(const nlohmann::ordered_json& device);

@@ -65,6 +65,7 @@ bool was_tried(const CheckReport& report, std::size_t subject) {
 
 /// Of how many devices there are readings, and which ports and devices are not among them.
 std::string measured_text(const CheckReport& report) {
+  constexpr std::size_t kMostNamed = 8;
   std::vector<std::string> left_out;
   const std::size_t devices = devices_of(report).size();
   for (std::size_t i = 0; i < devices; ++i)
@@ -72,6 +73,10 @@ std::string measured_text(const CheckReport& report) {
   const std::string measured = count_text(devices - left_out.size(), "device");
   for (const UnusablePort& port : report.unusable)
     left_out.push_back(fmt::format("{} ({})", port.where, port.why));
+  if (const std::size_t all = left_out.size(); all > kMostNamed) {
+    left_out.resize(kMostNamed);
+    left_out.back() += fmt::format(" and {} more", all - kMostNamed);
+  }
   return fmt::format("({}, {:.0f} s){}{}", measured, report.elapsed_s,
                      left_out.empty() ? "" : "; not measured: ", fmt::join(left_out, ", "));
 }

@@ -12,9 +12,9 @@
 
 namespace rdmameter {
 
-/// What --device all leaves out, of a kind that others are of.
+/// What --device all leaves out, or a peer that could be expected.
 struct UnusablePort {
-  std::string where;  ///< "mlx5_3/1"
+  std::string where;  ///< "mlx5_3/1", "the peer's mlx5_1"
   std::string why;    ///< "DOWN"
 };
 

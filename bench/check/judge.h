@@ -73,8 +73,8 @@ std::vector<CheckFinding> judge_check(std::span<const CheckSubject> subjects,
                                       std::span<const CheckReading> readings,
                                       std::span<const Row> expected);
 
-/// Those of the second that the first has, too. Of a slot, a link and an MTU both have what the
-/// kernel says, which is no draw: alone they need no second measurement.
+/// Those of the second that the first has, too. Slot, link and MTU are read from the kernel, not
+/// measured: one reading is enough.
 std::vector<CheckFinding> confirmed(std::span<const CheckFinding> first,
                                     std::vector<CheckFinding> second);
 

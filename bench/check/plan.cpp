@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 
 #include "bench/cases/cases.h"
 #include "core/base/kernel_files.h"
@@ -48,15 +49,14 @@ PlannedCase planned_case(const CheckTest& test, const CheckedEnds& ends, double 
   return planned;
 }
 
-/// All pairs as one, whose name does not depend on their order. A peer that is left to the ends
-/// leaves all to them.
+/// All pairs, which are apart, as one, whose name does not depend on their order.
 CheckedEnds joined(std::span<const CheckedEnds> pairs) {
   std::vector<CheckedEnds> sorted(pairs.begin(), pairs.end());
   std::ranges::sort(sorted, {}, &CheckedEnds::device);
   CheckedEnds all = sorted.front();
   for (const CheckedEnds& ends : std::span(sorted).subspan(1)) {
     all.device += kDeviceSeparator + ends.device;
-    all.peer = all.peer.empty() || ends.peer.empty() ? "" : all.peer + kDeviceSeparator + ends.peer;
+    all.peer += kDeviceSeparator + ends.peer;
   }
   return all;
 }
@@ -69,6 +69,13 @@ bool applies(const CheckTest& test, const CheckedEnds& ends) {
 
 std::span<const CheckTest> check_tests() {
   return kCheckTests;
+}
+
+bool are_apart(std::span<const CheckedEnds> pairs) {
+  std::set<std::string_view> devices, peers{""};
+  return std::ranges::all_of(pairs, [&](const CheckedEnds& ends) {
+    return devices.insert(ends.device).second && peers.insert(ends.peer).second;
+  });
 }
 
 std::string near_gpu(std::string_view device, const std::filesystem::path& sysfs) {
@@ -92,8 +99,9 @@ CheckPlan plan_check(std::span<const CheckedEnds> pairs, const CheckLimits& limi
   const bool no_gpu =
       std::ranges::none_of(pairs, [](const auto& ends) { return !ends.gpu.empty(); });
   if (no_gpu) tests = std::min(tests, kCheckTests.size() - 1);
-  const bool together = pairs.size() > 1 && limits.tests == kCheckTests.size() &&
-                        measured == pairs.size() && measured * tests < most;
+  const bool several = pairs.size() > 1 && are_apart(pairs);
+  const bool together = several && limits.tests == kCheckTests.size() && measured == pairs.size() &&
+                        measured * tests < most;
   const std::size_t cases = measured * tests + (together ? 1 : 0);
   const double share_s = time_s / static_cast<double>(cases) - kSetUp_s;
   const double test_s = std::clamp(share_s, kLeastTest_s, kMostTest_s);
@@ -104,7 +112,7 @@ CheckPlan plan_check(std::span<const CheckedEnds> pairs, const CheckLimits& limi
   if (together)
     plan.cases.push_back(
         {pairs.size(), &kTogether, planned_case(kTogether, joined(pairs), test_s)});
-  else if (pairs.size() > 1)
+  else if (several)
     plan.left_out.emplace_back(kTogether.label);
   for (const CheckTest& test : std::span(kCheckTests).subspan(tests))
     if (!test.gpu || !no_gpu) plan.left_out.emplace_back(test.label);

@@ -18,7 +18,7 @@ namespace rdmameter {
 
 inline constexpr double kCheckTime_s = 60;         ///< for all devices
 inline constexpr double kBriefTime_s = 10;         ///< of --brief
-inline constexpr double kPatience = 3;             ///< times that, of --brief once: it ends with 99
+inline constexpr double kPatience = 3;             ///< a check ends after so many times its time
 inline constexpr double kLeastTest_s = 0.5;        ///< of one test of one device
 inline constexpr double kMostTest_s = 5;           ///< likewise
 inline constexpr double kSetUp_s = 0.05;           ///< beside it: QPs, memory
@@ -47,6 +47,9 @@ struct CheckedEnds {
   std::string gpu;     ///< "cuda:0000:17:00.0": one that is near; empty: none
 };
 
+/// Has each device, and each peer, its own end? Only then can all be measured together.
+bool are_apart(std::span<const CheckedEnds> pairs);
+
 /// A GPU of NVIDIA behind the device's switch or, if there is none, behind its host bridge. AMD's are
 /// not looked for: --memory takes them by a number that sysfs does not tell.
 /// @param sysfs  the kernel's
@@ -61,7 +64,7 @@ struct CheckCase {
 
 struct CheckPlan {
   std::vector<CheckCase> cases;       ///< those of one pair follow each other
-  std::vector<std::string> left_out;  ///< "send_lat of each device": for want of time
+  std::vector<std::string> left_out;  ///< "send_lat": for want of time
 };
 
 struct CheckLimits {

@@ -17,7 +17,7 @@ TimeLimit::TimeLimit(double limit_s, InterruptSource& interrupt)
     : limit_s_(limit_s), interrupt_(interrupt), thread_(start_thread([this] { watch(); })) {}
 
 TimeLimit::~TimeLimit() {
-  over_.raise();
+  end();
   thread_.join();
 }
 
@@ -29,7 +29,7 @@ void TimeLimit::note(const std::string& what) {
 std::string TimeLimit::text() const {
   const std::lock_guard locked(of_what_);
   return fmt::format(
-      "there is no verdict after {:g} s, when {}: see whether each end answers and each device "
+      "there is no verdict after {:g} s, while {}: see whether each end answers and each device "
       "opens (rdmameter doctor), or give more time (--time)",
       limit_s_, what_);
 }
@@ -38,14 +38,15 @@ void TimeLimit::watch() noexcept {
   constexpr int kGrace_ms = 1000;
   const auto limit = std::chrono::duration_cast<Deadline::Clock::duration>(
       std::chrono::duration<double>(limit_s_));
-  if (wait_for(-1, 0, Deadline::in(limit), interrupt_, &over_) != Waited::deadline) return;
-  passed_ = true;
+  if (wait_for(-1, 0, Deadline::in(limit), nobody_, &over_) != Waited::deadline) return;
+  const bool by_user = interrupt_.requested();
+  passed_ = !by_user;
   while (!interrupt_.raise()) {  // the first one may end a measurement alone, in an orderly way
   }
   pollfd over{over_.fd(), POLLIN, 0};
   if (poll(&over, 1, kGrace_ms) != 0) return;
   tell("rdmameter: {}\n", text());
-  _exit(static_cast<int>(ExitStatus::failed));
+  _exit(static_cast<int>(by_user ? ExitStatus::interrupted : ExitStatus::failed));
 }
 
 }  // namespace rdmameter

@@ -11,9 +11,9 @@
 
 namespace rdmameter {
 
-/// While it lives, a check has so long. Then all waits end as by an interrupt; a second later what
-/// does not hear of that, such as a verb that hangs in its driver, ends with the process, with
-/// status 99 and text().
+/// Until end() a check has so long. Then all waits end as by an interrupt; a second later what does
+/// not hear of that, such as a verb that hangs in its driver, ends with the process, with text() and
+/// status 99 or, if the user has interrupted it, 130.
 class TimeLimit {
  public:
   /// @param interrupt  borrowed
@@ -23,10 +23,12 @@ class TimeLimit {
   TimeLimit(TimeLimit&&) = delete;  // its thread holds its address
   ~TimeLimit();
 
-  /// What is going on: "mlx5_0 was measured".
+  /// What is going on: "measuring mlx5_0".
   void note(const std::string& what);
-  bool passed() const noexcept { return passed_; }
-  std::string text() const;  ///< what was going on when the time was over
+  /// There is a verdict.
+  void end() noexcept { over_.raise(); }
+  bool passed() const noexcept { return passed_; }  ///< and the user has not interrupted it before
+  std::string text() const;                         ///< what was going on when the time was over
 
  private:
   void watch() noexcept;
@@ -37,7 +39,8 @@ class TimeLimit {
   mutable std::mutex of_what_;
   std::string what_;
   EventFd over_;
-  std::thread thread_;  ///< last: it uses all of the above
+  const InterruptSource nobody_;  ///< the limit holds for what a user has interrupted, too
+  std::thread thread_;            ///< last: it uses all of the above
 };
 
 }  // namespace rdmameter

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "bench/cases/cases.h"
+#include "bench/check/check_facts.h"
 #include "bench/check/check_text.h"
 #include "bench/check/judge.h"
 #include "bench/check/plan.h"
@@ -87,17 +88,17 @@ class CheckRun {
 
  private:
   void reach_peer();
-  std::set<std::string> expected_devices() const;
   std::vector<std::string> all_devices();
   std::vector<CheckedEnds> chosen_ends();
-  std::string peer_of(const std::string& device) const;
+  std::string peer_of(const std::string& device);
   std::unique_ptr<Measurer> open(std::size_t pair);
   void describe(std::size_t pair, const Measurer& measurer);
   RunTally measure_cases(const std::vector<std::size_t>& which);
   std::vector<std::size_t> cases_of(std::span<const CheckFinding> findings) const;
+  std::vector<const Row*> rows_of(std::size_t planned) const;
   std::vector<CheckReading> readings() const;
   std::vector<std::string> notes(std::span<const CheckReading> readings) const;
-  ExitStatus report(const RunTally& tally, std::vector<CheckFinding> findings);
+  ExitStatus report(RunTally tally, std::vector<CheckFinding> findings);
   double elapsed_s() const;
 
   const CheckRequest& request_;
@@ -126,15 +127,15 @@ double CheckRun::elapsed_s() const {
 /// Starts the server, where ssh is to, and examines both ends.
 void CheckRun::reach_peer() {
   if (request_.host.remote) {
-    limit_.note("the server was started by ssh");
+    limit_.note("starting the server by ssh");
     server_ = std::make_unique<RemoteServer>(*request_.host.remote, invocation_.interrupt);
     target_.session.server = server_->address();
     target_.session.token = server_->token();
   }
-  limit_.note("this machine was examined");
+  limit_.note("examining this machine");
   here_ = examination_json(examine({}, try_devices()));
   if (target_.kind == RunTarget::Kind::loopback) return;
-  limit_.note("the peer was examined");
+  limit_.note("examining the peer");
   peer_ = examine_peer({.server = target_.session.server, .token = target_.session.token},
                        invocation_.interrupt);
   for (const Json& finding : findings_json(compare_ends(here_, peer_)))
@@ -142,27 +143,14 @@ void CheckRun::reach_peer() {
 }
 
 /// The device of the same name, which in a cluster of like machines is of the same network; empty:
-/// the peer tells of none of its kind, and the ends choose.
-std::string CheckRun::peer_of(const std::string& device) const {
-  if (peer_.is_null()) return device;
-  const auto is_of_it = [&](const Json& port) {
-    return text_at(port, "name").starts_with(device + "/");
-  };
-  const Json &mine = list_at(here_, "ports"), &theirs = list_at(peer_, "ports");
-  const auto my_port = std::ranges::find_if(mine, is_of_it);
-  const auto their_port = std::ranges::find_if(theirs, is_of_it);
-  const bool alike = my_port != mine.end() && their_port != theirs.end() &&
-                     text_at(*my_port, "link_layer") == text_at(*their_port, "link_layer");
-  return alike ? device : "";
-}
-
-std::set<std::string> CheckRun::expected_devices() const {
-  std::set<std::string> names;
-  for (const Row& row : expected_)
-    if (const std::string name = text_at(row.case_object, "device");
-        row.status == Row::Status::ok && name.find(kDeviceSeparator) == name.npos)
-      names.insert(name);
-  return names;
+/// the peer has no ACTIVE port of its kind by that name, and the ends choose.
+std::string CheckRun::peer_of(const std::string& device) {
+  const auto kind = link_layer_of(here_, device);
+  if (peer_.is_null() || (kind && kind == link_layer_of(peer_, device))) return device;
+  for (const Json& theirs : list_at(peer_, "/versions/devices"))
+    if (kind && text_at(theirs, "name") == device)
+      unusable_.push_back({"the peer's " + device, "no ACTIVE port of that kind"});
+  return "";
 }
 
 /// Those that can be used, and those that the earlier check has: what is missing is broken.
@@ -172,19 +160,14 @@ std::vector<std::string> CheckRun::all_devices() {
     if (std::ranges::find(devices, device) == devices.end()) devices.push_back(device);
   };
   const std::vector<PortFacts> ports = list_ports("", kAuto);
-  const auto has_like = [&](const PortFacts& port) {
-    return std::ranges::any_of(ports, [&](const PortFacts& other) {
-      return other.usable() && kind_name(other) == kind_name(port);
-    });
-  };
+  const std::set<std::string> expected = expected_devices(expected_);
   for (const PortFacts& port : ports)
     if (port.usable())
       add(port.device);
-    else if (has_like(port))
-      unusable_.push_back({port.where(), port.state == IBV_PORT_ACTIVE
-                                             ? "no GID"
-                                             : std::string(port_state_name(port.state))});
-  std::ranges::for_each(expected_devices(), add);
+    else if (const std::string why = why_unusable(port, ports);
+             !why.empty() && !expected.contains(port.device))
+      unusable_.push_back({port.where(), why});
+  std::ranges::for_each(expected, add);
   return devices;
 }
 
@@ -217,7 +200,7 @@ std::unique_ptr<Measurer> CheckRun::open(std::size_t pair) {
   } catch (const Interrupted&) {
     throw;
   } catch (const std::exception&) {
-    if (ends_.size() == 1 && !expected_devices().contains(ends_[pair].device)) throw;
+    if (ends_.size() == 1 && !expected_devices(expected_).contains(ends_[pair].device)) throw;
     return std::make_unique<FailedMeasurer>(std::current_exception());
   }
 }
@@ -243,11 +226,16 @@ RunTally CheckRun::measure_cases(const std::vector<std::size_t>& which) {
                          [&](std::size_t i) { return plan_.cases[i].pair == pair; });
     if (of_pair.empty()) continue;
     const std::string& name = subjects_[pair].name;
-    limit_.note((name.empty() ? "the device" : name) + " was measured");
-    const std::unique_ptr<Measurer> measurer = open(pair);
-    describe(pair, *measurer);
-    tally += run_round(planned_, {.which = std::move(of_pair), .repetitions = 1}, earlier_,
-                       *measurer, invocation_.interrupt.word(), *rows_);
+    limit_.note("measuring " + (name.empty() ? "the device" : name));
+    try {
+      const std::unique_ptr<Measurer> measurer = open(pair);
+      describe(pair, *measurer);
+      tally += run_round(planned_, {.which = std::move(of_pair), .repetitions = 1}, earlier_,
+                         *measurer, invocation_.interrupt.word(), *rows_);
+    } catch (const Interrupted&) {
+      if (!limit_.passed() || !rows_) throw;
+      tally.interrupted = true;
+    }
   }
   return tally;
 }
@@ -267,16 +255,20 @@ std::vector<std::size_t> CheckRun::cases_of(std::span<const CheckFinding> findin
   return which;
 }
 
+/// One for each time that the case was measured to its end.
+std::vector<const Row*> CheckRun::rows_of(std::size_t planned) const {
+  std::vector<const Row*> found;
+  for (const auto& row : rows_->rows())
+    if (row->family_index == planned && !row->interrupted) found.push_back(row.get());
+  return found;
+}
+
 /// Of each case the last row.
 std::vector<CheckReading> CheckRun::readings() const {
   std::vector<CheckReading> last;
-  for (std::size_t i = 0; i < plan_.cases.size(); ++i) {
-    const CheckCase& one = plan_.cases[i];
-    const Row* found = nullptr;
-    for (const auto& row : rows_->rows())
-      if (row->family_index == i) found = row.get();
-    if (found != nullptr) last.push_back({one.pair, one.test->label, found});
-  }
+  for (std::size_t i = 0; i < plan_.cases.size(); ++i)
+    if (const auto rows = rows_of(i); !rows.empty())
+      last.push_back({plan_.cases[i].pair, plan_.cases[i].test->label, rows.back()});
   return last;
 }
 
@@ -290,6 +282,8 @@ std::vector<std::string> CheckRun::notes(std::span<const CheckReading> readings)
     texts.push_back("not judged: " + text);
   if (!plan_.left_out.empty())
     texts.push_back(fmt::format("left out, for want of time: {}", fmt::join(plan_.left_out, ", ")));
+  if (ends_.size() > 1 && !are_apart(ends_))
+    texts.emplace_back("left out: write together, because a device has no peer of its own");
   if (request_.gpu)
     for (std::size_t pair = 0; pair < ends_.size(); ++pair)
       if (ends_[pair].gpu.empty())
@@ -299,9 +293,11 @@ std::vector<std::string> CheckRun::notes(std::span<const CheckReading> readings)
   return texts;
 }
 
-ExitStatus CheckRun::report(const RunTally& tally, std::vector<CheckFinding> findings) {
+/// At the end of the time, what was found is the verdict; nothing found is none.
+ExitStatus CheckRun::report(RunTally tally, std::vector<CheckFinding> findings) {
+  tally.interrupted = tally.interrupted && !limit_.passed();
   rows_->finish(tally);
-  if (tally.interrupted || limit_.passed()) return ExitStatus::interrupted;
+  if (tally.interrupted) return ExitStatus::interrupted;
   const std::vector<CheckReading> read = readings();
   const CheckReport report{.subjects = subjects_,
                            .readings = read,
@@ -309,6 +305,8 @@ ExitStatus CheckRun::report(const RunTally& tally, std::vector<CheckFinding> fin
                            .unusable = unusable_,
                            .notes = notes(read),
                            .elapsed_s = elapsed_s()};
+  if (limit_.passed() && is_well(report)) return ExitStatus::interrupted;
+  limit_.end();
   const TextStyle style = terminal_style();
   std::string line = check_line(report, true);
   if (!request_.expect.empty() && count_expected(read, expected_) == 0)
@@ -326,7 +324,8 @@ ExitStatus CheckRun::measure() {
   reach_peer();
   ends_ = chosen_ends();
   CheckLimits limits = request_.limits;
-  limits.time_s -= std::max(0.0, elapsed_s() - kStart_s);  // ssh was slow, or doctor
+  if (request_.brief)
+    limits.time_s -= std::max(0.0, elapsed_s() - kStart_s);  // ssh was slow, or doctor
   plan_ = plan_check(ends_, limits);
   for (const CheckedEnds& ends : ends_)
     subjects_.push_back({.name = ends.device,
@@ -349,6 +348,10 @@ ExitStatus CheckRun::measure() {
     tally += measure_cases(again);
     findings = confirmed(findings, judge_check(subjects_, readings(), expected_));
   }
+  std::erase_if(findings, [&](const CheckFinding& one) {  // for whose second one there was no time
+    return one.reason != CheckReason::failed &&
+           std::ranges::any_of(cases_of({&one, 1}), [&](auto i) { return rows_of(i).size() < 2; });
+  });
   return report(tally, std::move(findings));
 }
 
@@ -384,14 +387,17 @@ double read_check_time(const std::string& text) {
 
 std::vector<std::string> read_device_names(const std::string& option, const std::string& list) {
   if (list == kAllDevices) return {list};
-  std::vector<std::string> names = read_axis_list(*find_axis(option), list);
+  const std::vector<std::string> names = read_axis_list(*find_axis(option), list);  // each once
   for (const std::string& name : names)
     if (name.empty() || name == kAllDevices || name == "null")
       throw UsageError(
           "--{} '{}': takes names of devices, with commas between them, "
           "or all",
           option, list);
-  return names;
+  const auto words = split(list, ",");
+  if (option == "device" && names.size() < words.size())
+    throw UsageError("--device '{}': names a device twice", list);
+  return {words.begin(), words.end()};
 }
 
 /// Fills what the options say together.

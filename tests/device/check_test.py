@@ -8,6 +8,7 @@ import re
 import signal
 import subprocess
 import threading
+import time
 import unittest.mock
 
 import rdmameter
@@ -29,7 +30,7 @@ class Check(rdmameter.Test):
         path = self.output()
         with unittest.mock.patch.dict(os.environ, device):
             done = rdmameter.Started([*prefix, rdmameter.program, "check", *where, *arguments, "-o", path], rdmameter.environment(), path).end(120)
-        self.assertEqual(done.status, status, done)
+        self.assertIn(done.status, status if isinstance(status, tuple) else (status,), done)
         return done
 
     def reasons(self, done):
@@ -189,26 +190,68 @@ class Use(Check):
     def test_a_port_that_is_DOWN_is_named_and_is_a_fault_where_it_is_known_to_be_used(self):
         every = (*SHORT, "--device", "all")
         for brief in ((), ("--brief",)):
-            done = self.check(*every, *brief, status=rdmameter.PASS, ports="soft1=DOWN,soft2=no-gid", devices="3")
-            self.assertRegex(done.stdout, r"(?m)^well \(1 device, \d+ s\); not measured: soft1/1 \(DOWN\), soft2/1 \(no GID\)$")
+            done = self.check(*every, *brief, status=rdmameter.PASS, ports="soft1=DOWN,soft2=no-gid,soft3=no-open", devices="4")
+            self.assertRegex(done.stdout, r"(?m)^well \(1 device, \d+ s\); not measured: soft1/1 \(DOWN\), soft2/1 \(no GID\), soft3 \(cannot be opened\)$")
             self.assertEqual(re.findall(r"(?m)^\S+ +not measured: .*$", done.stdout),
-                             [] if brief else ["soft1/1  not measured: DOWN", "soft2/1  not measured: no GID"])
+                             [] if brief else ["soft1/1  not measured: DOWN", "soft2/1  not measured: no GID", "soft3    not measured: cannot be opened"])
         before = self.check(*every, status=rdmameter.PASS, wire="rate=2G")
         for words, name in (((*SHORT, "--device", "soft0,soft1"), "soft1"), ((*every, "--expect", before.path), "soft1"),
                             ((*SHORT, "--device", "soft0", "--expect", before.path), "soft0")):
             done = self.check(*words, "--brief", status=1, ports=f"{name}=DOWN", wire="rate=2G")
             self.assertRegex(done.stdout, rf"^broken: {name}: write failed: .*not an ACTIVE port of {name} \(ports: 1 DOWN\)")
+            self.assertNotIn("not measured: soft", done.stdout)
+        with open(before.path, encoding="utf-8") as file:
+            result = json.load(file)
+        result["benchmarks"][0]["case"] |= {"test": "tcp_lat", "device": ""}
+        result["benchmarks"][1]["case"]["device"] = "null"
+        with open(before.path, "w", encoding="utf-8") as file:
+            json.dump(result, file)
+        self.assertRegex(self.check(*every, "--brief", "--expect", before.path, status=rdmameter.PASS, wire="rate=2G").stdout, r"^well \(2 devices, ")
 
     @rdmameter.on(rdmameter.SOFTWARE)
     def test_what_hangs_ends_in_time(self):
         server = self.serve()
         server.signal_all(signal.SIGSTOP)
-        for words, where, said, most in ((("--brief", "--time", "3"), f"127.0.0.1:{server.port}", "after 3 s, when the peer was examined: ", 5),
-                                         (("--brief", "--time", "3"), "--loopback", "after 3 s, when soft0 was measured: ", 6),
-                                         (("--time", "2.1"), "--loopback", "after 6.3 s, when soft0 was measured: ", 9)):
+        for words, where, said, most in ((("--brief", "--time", "3"), f"127.0.0.1:{server.port}", "after 3 s, while examining the peer: ", 5),
+                                         (("--brief", "--time", "3"), "--loopback", "after 3 s, while measuring soft0: ", 6),
+                                         (("--time", "2.1"), "--loopback", "after 6.3 s, while measuring soft0: ", 9)):
             done = self.check("--device", "soft0", *words, status=rdmameter.FAILED, where=(where,), faults="modify_qp@1=hang")
             self.assertIn("rdmameter: there is no verdict " + said, done.stderr)
             self.assertLess(done.seconds, most)
+        done = self.check("--brief", *SHORT, status=rdmameter.FAILED, faults="modify_qp@49=hang", wire="rate=2G")  # after 8 QPs at two ends
+        self.assertEqual([row["case"]["test"] for row in done.rows], ["write_bw"])
+        with unittest.mock.patch.dict(os.environ, RDMAMETER_DEVICE_FAULTS="modify_qp@1=hang"):
+            started = rdmameter.Started([rdmameter.program, "check", "--loopback", "--brief", "--time", "3"], rdmameter.environment())
+        time.sleep(1.5)
+        started.process.terminate()
+        self.assertEqual(started.end(10).status, rdmameter.INTERRUPTED)
+
+    @rdmameter.on(rdmameter.SOFTWARE)
+    def test_what_was_found_when_the_time_ends_is_the_verdict(self):
+        done = self.check("--brief", *SHORT, "--device", "soft0,soft1", status=1, wire="loss=1", costs="create_qp=100ms")
+        self.assertRegex(done.stdout, r"^broken: soft0: write failed: ")
+        self.assertIn(len(done.rows), (1, 2, 3), "both would have failed twice")
+
+    @rdmameter.on(rdmameter.SOFTWARE)
+    def test_a_verdict_in_time_stands_while_ssh_ends_late(self):
+        ssh = self.output()
+        with open(ssh, "w", encoding="ascii") as file:
+            file.write("trap '' TERM; while [ \"$1\" != -- ]; do shift; done; shift 2; sh -c \"$* --sandbox off --bind 127.0.0.1\"; sleep 5")
+        done = self.check("--brief", "--time", "4", where=("ssh://127.0.0.1", "--ssh-command", f"sh {ssh}", "--remote-program", rdmameter.program),
+                          status=rdmameter.PASS, wire="rate=2G")
+        self.assertGreater(done.seconds, 5)
+
+    @rdmameter.on(rdmameter.SOFTWARE)
+    def test_devices_are_measured_together_if_each_has_a_peer_of_its_own(self):
+        up, down = ({"state": state, "link_layer": "Ethernet"} for state in ("4: ACTIVE", "1: DOWN"))
+        with unittest.mock.patch.dict(os.environ, RDMAMETER_DEVICE_PORTS=f"{LINKS},soft0=DOWN", RDMAMETER_DEVICE_WIRE=FULL):
+            server = self.serve(prefix=self.with_sysfs("down", down))
+        beside = ("nsenter", f"--user=/proc/{server.pid}/ns/user", *(word for word in self.with_sysfs("up", up) if word != "--map-root-user"))
+        for words in (("--device", "all"), ("--device", "soft0,soft1", "--peer-device", "soft1,soft1")):
+            done = self.check("--time", "7", *words, where=(f"127.0.0.1:{server.port}",), prefix=beside, status=rdmameter.PASS, ports=LINKS, wire=FULL)
+            self.assertIn("left out: write together, because a device has no peer of its own", " ".join(done.stdout.split()))
+            self.assertEqual("; not measured: the peer's soft0 (no ACTIVE port of that kind)" in done.stdout, "all" in words)
+
 
     @rdmameter.on(rdmameter.SOFTWARE)
     def test_the_prologue_of_slurm_drains_a_node_that_is_degraded_and_no_other(self):
@@ -257,7 +300,8 @@ class Use(Check):
     def test_what_cannot_be_measured_has_its_status(self):
         for words, said in ((("--peer-device", "soft1"), PEERS), (("--device", "all", "--peer-device", "soft1"), PEERS),
                             (("--device", "soft0", "--peer-device", "all"), PEERS), (("--time", "1"), "invalid value '1' for --time: expected a time from "),
-                            (("--expect", "none.json"), "none.json")):
+                            (("--expect", "none.json"), "none.json"),
+                            (("--device", "soft0,soft0"), "--device 'soft0,soft0': names a device twice")):
             done = self.check(*words, status=rdmameter.USAGE)
             self.assertIn(said, " ".join(done.stderr.split()), words)
         for where, said in (((), "say where the other end is"), (("--loopback", "127.0.0.1"), "--loopback: with it there is no HOST"),

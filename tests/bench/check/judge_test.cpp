@@ -14,6 +14,8 @@
 #include <string>
 #include <vector>
 
+#include "bench/check/check_facts.h"
+#include "bench/check/check_text.h"
 #include "core/instrument/histogram.h"
 #include "core/result/row_json.h"
 #include "reports/summary/line_rate.h"
@@ -419,6 +421,30 @@ TEST(CheckJudge, FindsNothingInThreeHundredCleanRuns) {
     const auto first = measure();
     EXPECT_THAT(confirmed(first, measure()), IsEmpty()) << run;
   }
+}
+
+TEST(CheckPorts, ThatShouldWorkHaveAReason) {
+  const auto port = [](ibv_port_state state, int link_layer) {
+    return PortFacts{.device = "a",
+                     .number = 1,
+                     .state = state,
+                     .link_layer = link_layer,
+                     .gids = {},
+                     .lacks = {}};
+  };
+  std::vector<PortFacts> all = {port(IBV_PORT_ACTIVE, IBV_LINK_LAYER_ETHERNET)};
+  EXPECT_EQ(why_unusable(port(IBV_PORT_INIT, IBV_LINK_LAYER_INFINIBAND), all), "INIT");
+  EXPECT_EQ(why_unusable(port(IBV_PORT_DOWN, IBV_LINK_LAYER_INFINIBAND), all), "");
+  EXPECT_EQ(why_unusable(port(IBV_PORT_DOWN, IBV_LINK_LAYER_ETHERNET), all), "");
+  all.front().gids.emplace_back();
+  EXPECT_EQ(why_unusable(port(IBV_PORT_DOWN, IBV_LINK_LAYER_ETHERNET), all), "DOWN");
+  EXPECT_EQ(why_unusable({.device = "b", .gids = {}, .lacks = {}}, all), "cannot be opened");
+}
+
+TEST(CheckLine, NamesEightOfWhatIsNotMeasured) {
+  CheckReport report;
+  report.unusable.assign(10, {"mlx5_3/1", "DOWN"});
+  EXPECT_THAT(check_line(report, true), testing::EndsWith("mlx5_3/1 (DOWN) and 2 more"));
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/check/plan.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -19,7 +20,8 @@ using testing::IsEmpty;
 std::vector<CheckedEnds> pairs(std::size_t count) {
   std::vector<CheckedEnds> made;
   for (std::size_t i = 0; i < count; ++i)
-    made.push_back({.device = "mlx5_" + std::to_string(i), .peer = {}, .gpu = {}});
+    made.push_back(
+        {.device = fmt::format("mlx5_{}", i), .peer = fmt::format("mlx5_{}", i), .gpu = {}});
   return made;
 }
 
@@ -73,7 +75,7 @@ TEST(CheckPlan, NamesOfCasesAreThoseOfAnyOtherCheck) {
   const auto name = [](std::size_t devices) {
     return plan_check(pairs(devices), {}).cases.front().planned.name;
   };
-  EXPECT_EQ(name(1), "write_bw/rc/size:65536/qps:8/device:mlx5_0");
+  EXPECT_EQ(name(1), "write_bw/rc/size:65536/qps:8/device:mlx5_0/peer-device:mlx5_0");
   EXPECT_EQ(name(8), name(1));
 }
 
@@ -83,6 +85,17 @@ TEST(CheckPlan, OfAllDevicesTogetherIsOneCaseInWhateverOrderTheyAreNamed) {
   EXPECT_EQ(name, "write_bw/rc/size:65536/qps:8/device:a+b/peer-device:z+y");
   std::ranges::reverse(ends);
   EXPECT_EQ(plan_check(ends, {}).cases.back().planned.name, name);
+}
+
+TEST(CheckPlan, MeasuresTogetherOnlyDevicesWithAPeerOfTheirOwn) {
+  for (const std::vector<CheckedEnds>& ends :
+       {std::vector<CheckedEnds>{{"a", "", ""}, {"b", "", ""}},
+        {{"a", "x", ""}, {"b", "", ""}},
+        {{"a", "x", ""}, {"b", "x", ""}}}) {
+    const CheckPlan plan = plan_check(ends, {});
+    EXPECT_EQ(plan.cases.back().pair, 1U);
+    EXPECT_THAT(plan.left_out, IsEmpty()) << "it is not for want of time";
+  }
 }
 
 TEST(CheckPlan, HasATestFromTheGpuWhereOneIsNear) {
