@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The program: its command line, subcommands, and the one place where failures become exit
-// statuses.
+// The program: command line, subcommands, and the one place where failures become exit statuses.
 #include "bench/program.h"
 
 #include <fmt/format.h>

@@ -278,8 +278,7 @@ std::vector<PortPair> choose_port_pairs(const EndPorts& mine, const EndPorts& th
   std::vector<RankedPair> pairs = ranked_pairs(mine, theirs, transport);
   if (!mine.names_devices() && !theirs.names_devices()) keep_direct(pairs);
   std::vector<PortPair> chosen;
-  // The best first, which may take what another device needs: who then names both ends' devices
-  // decides.
+  // The best first, which may take what another device needs: then name both ends' devices.
   for (const RankedPair& pair : pairs) {
     const auto& [here, there] = pair.ports;
     const auto shares_device = [&](const PortPair& one) {

@@ -14,8 +14,7 @@
 
 namespace rdmameter {
 
-/// The network interface of a port, as `rdma link` shows it (Linux 4.17); empty: the kernel does not
-/// tell.
+/// The network interface of a port, as `rdma link` shows it (Linux 4.17); empty: not known.
 std::string netdev_of_link(const ibv_context& context, std::uint8_t port_num);
 
 /// The number of a device's objects that this process's threads have made: "qps", "cqs", "cqes"
