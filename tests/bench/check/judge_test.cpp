@@ -447,5 +447,21 @@ TEST(CheckLine, NamesEightOfWhatIsNotMeasured) {
   EXPECT_THAT(check_line(report, true), testing::EndsWith("mlx5_3/1 (DOWN) and 2 more"));
 }
 
+TEST(ExpectedDevices, AreThoseThatRowsOfACheckMeasured) {
+  const auto row = [](const char* test, const char* device, Row::Status status) {
+    Row made;
+    made.status = status;
+    made.case_object = {{"test", test}, {"device", device}};
+    return made;
+  };
+  const std::vector<Row> rows{row("write_bw", "mlx5_0", Row::Status::ok),
+                              row("read_bw", "mlx5_1", Row::Status::error),
+                              row("write_bw", "mlx5_0+mlx5_1", Row::Status::ok),
+                              row("write_bw", "null", Row::Status::ok),
+                              row("tcp_lat", "", Row::Status::ok),
+                              row("pairs", "mlx5_2", Row::Status::ok)};
+  EXPECT_THAT(expected_devices(rows), ElementsAre("mlx5_0"));
+}
+
 }  // namespace
 }  // namespace rdmameter
