@@ -34,16 +34,4 @@ std::vector<std::pair<std::string, std::uint64_t>> connection_bytes(
           {"mrs", whole(buffers, kPageBytes) / kPageBytes * kTableBytesPerPage}};
 }
 
-ConnectionDemand demand_of_links(std::uint64_t links, std::uint64_t depth, bool receives) {
-  return {.links = links,
-          .sends = links * (depth + 1),  // one is for credits
-          .receives = receives ? links * depth : 0,
-          .places = links * depth};
-}
-
-ConnectionDemand demand_of_datagrams(std::uint64_t neighbours, std::uint64_t depth) {
-  const std::uint64_t all = depth * (neighbours == 0 ? 1 : neighbours);
-  return {.links = neighbours, .sends = all, .receives = all, .places = all, .datagram = true};
-}
-
 }  // namespace rdmameter

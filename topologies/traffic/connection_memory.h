@@ -37,11 +37,4 @@ inline constexpr std::uint64_t kQueueEntryBytes = 64;
 /// The memory by kind: "buffers", "qps", "cqs", "mrs".
 std::vector<std::pair<std::string, std::uint64_t>> connection_bytes(const ConnectionDemand& demand);
 
-/// The demand of a rank whose links have `depth` sends and receives each.
-/// @param receives  messages are sent; else they are written into the other's memory, or read
-ConnectionDemand demand_of_links(std::uint64_t links, std::uint64_t depth, bool receives);
-
-/// The demand of one UD QP with `depth` sends and receives for each neighbour.
-ConnectionDemand demand_of_datagrams(std::uint64_t neighbours, std::uint64_t depth);
-
 }  // namespace rdmameter

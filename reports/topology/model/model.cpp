@@ -63,18 +63,23 @@ double hops_of(const TopologyData& topology) {
 
 /// What a rank's connections take [bytes].
 /// @param axes   of a case, or the setting of a model
-/// @param peers  QPs of a rank; of one datagram QP, the ranks that it has room for messages of
+/// @param peers  QPs of a rank; of one datagram QP, the ranks that it has room for messages of. Each
+///               has room for `depth` sends and receives.
 double connection_memory(const Json& axes, bool one_qp, std::uint64_t peers,
                          std::uint64_t size_bytes, std::uint64_t hop_classes) {
-  const std::uint64_t depth = count_at(axes, "depth");
+  const std::uint64_t places = peers * count_at(axes, "depth");
   const auto is = [&axes](const char* key, const char* word) { return fact_at(axes, key) == word; };
-  ConnectionDemand demand =
-      one_qp ? demand_of_datagrams(peers, depth)
-             : demand_of_links(peers, depth, !is("opcode", "write") && !is("opcode", "read"));
-  demand.message_bytes = size_bytes;
-  demand.hop_classes = std::max<std::uint64_t>(hop_classes, 1);
-  if (!one_qp && is("cq_sharing", "per-qp")) demand.cqs = std::max<std::uint64_t>(peers, 1);
-  return sum_of_amounts(connection_bytes(demand));
+  const bool receives = one_qp || !(is("opcode", "write") || is("opcode", "read"));
+  const bool cq_each = !one_qp && is("cq_sharing", "per-qp");
+  return sum_of_amounts(
+      connection_bytes({.links = peers,
+                        .message_bytes = size_bytes,
+                        .sends = one_qp ? places : places + peers,  // one of each QP is for credits
+                        .receives = receives ? places : 0,
+                        .places = places,
+                        .hop_classes = std::max<std::uint64_t>(hop_classes, 1),
+                        .cqs = cq_each ? std::max<std::uint64_t>(peers, 1) : 1,
+                        .datagram = one_qp}));
 }
 
 bool has_one_qp(const std::string& graph) {

@@ -69,10 +69,13 @@ TEST(ShapeLimits, EachNumberOfQPsPerEdgeIsRuledOutByItself) {
 
 /// A row whose rank with most has so many links, with the memory that a run computes for them.
 Row with_memory_of(Row row, std::uint64_t links) {
-  ConnectionDemand demand = demand_of_links(links, row.case_object.value("depth", 0U), true);
-  demand.message_bytes = 64;
-  demand.hop_classes = row.topology->hops->max;
-  row.topology->connection_bytes = connection_bytes(demand);
+  const std::uint64_t depth = row.case_object.value("depth", 0U);
+  row.topology->connection_bytes = connection_bytes({.links = links,
+                                                     .message_bytes = 64,
+                                                     .sends = links * (depth + 1),
+                                                     .receives = links * depth,
+                                                     .places = links * depth,
+                                                     .hop_classes = row.topology->hops->max});
   return row;
 }
 
