@@ -57,13 +57,6 @@ struct Distances {
   double mean() const { return count == 0 ? 0 : real(sum) / real(count); }
 };
 
-std::vector<Rank> senders_among(const Receivers& receivers, Rank ranks) {
-  std::vector<Rank> senders;
-  for (Rank rank = 0; rank < ranks; ++rank)
-    if (!receivers(rank).empty()) senders.push_back(rank);
-  return senders;
-}
-
 HopCount count_closed(const ChosenShape& shape, const ChosenTraffic& traffic, Rank ranks) {
   HopCount count{.senders = ranks, .looked_at = ranks};
   if (traffic.entry->flow_set == FlowSet::others) {
@@ -83,27 +76,13 @@ HopCount count_closed(const ChosenShape& shape, const ChosenTraffic& traffic, Ra
   return count;
 }
 
-/// By rank: the same number for those that routes connect.
-std::vector<Rank> parts_of(const Graph& graph) {
-  std::vector<Rank> part(graph.ranks(), graph.ranks());
-  std::vector<Rank> queue;
-  for (Rank first = 0; first < graph.ranks(); ++first) {
-    if (part[first] != graph.ranks()) continue;
-    part[first] = first;
-    queue.assign(1, first);
-    for (std::size_t at = 0; at < queue.size(); ++at)
-      for (const Rank next : graph.neighbours[queue[at]])
-        if (std::exchange(part[next], first) != first) queue.push_back(next);
-  }
-  return part;
-}
-
 std::optional<Flow> first_unreached(const Graph& graph, const Receivers& receivers) {
-  const std::vector<Rank> part = parts_of(graph);
-  if (std::ranges::all_of(part, [](Rank of) { return of == 0; })) return std::nullopt;
-  for (Rank from = 0; from < graph.ranks(); ++from)
+  for (Rank from = 0; from < graph.ranks(); ++from) {
+    const std::vector<std::uint32_t> hops = tree_from(graph, from).hops;
+    if (std::ranges::count(hops, kUnreachable) == 0) break;  // nor is there any from other ranks
     for (const Rank to : receivers(from))
-      if (part[to] != part[from]) return Flow{from, to};
+      if (hops[to] == kUnreachable) return Flow{from, to};
+  }
   return std::nullopt;
 }
 
@@ -113,7 +92,9 @@ HopCount count_searched(const ChosenShape& shape, const ChosenTraffic& traffic, 
   const Receivers receivers = receivers_of(traffic, ranks);
   HopCount count{.unreached = first_unreached(graph, receivers)};
   if (count.unreached) return count;
-  const std::vector<Rank> senders = senders_among(receivers, ranks);
+  std::vector<Rank> senders;
+  for (Rank rank = 0; rank < ranks; ++rank)
+    if (!receivers(rank).empty()) senders.push_back(rank);
   count.senders = static_cast<Rank>(senders.size());
   count.looked_at = std::min(count.senders, most);
   Distances distances;
