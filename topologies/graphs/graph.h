@@ -129,6 +129,15 @@ constexpr double real(std::uint64_t count) {
   return static_cast<double>(count);
 }
 
+/// The figures of a graph whose ranks have equal numbers of neighbours.
+inline ShapeFigures regular_figures(std::uint64_t neighbours, double hops_mean,
+                                    std::uint64_t hops_max) {
+  return {.neighbours = neighbours,
+          .neighbours_mean = real(neighbours),
+          .hops_mean = hops_mean,
+          .hops_max = hops_max};
+}
+
 /// A shape of graph, all that the program knows of it. Adding one: a file with this entry, and its
 /// name in graph.cpp.
 struct Shape {

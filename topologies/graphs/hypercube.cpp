@@ -43,10 +43,7 @@ extern constexpr Shape kHypercube{
     .figures = [](const ShapeArguments&, std::uint64_t n) -> std::optional<ShapeFigures> {
       if (!std::has_single_bit(n)) return std::nullopt;
       const auto dimensions = static_cast<std::uint64_t>(std::countr_zero(n));
-      return ShapeFigures{.neighbours = dimensions,
-                          .neighbours_mean = real(dimensions),
-                          .hops_mean = real(n) / 2 * real(dimensions) / real(n - 1),
-                          .hops_max = dimensions};
+      return regular_figures(dimensions, real(n) / 2 * real(dimensions) / real(n - 1), dimensions);
     },
     .place = on_cube,
     .hops = [](const ShapeArguments&, Rank from, Rank to,

@@ -20,14 +20,10 @@ Graph make_kring(Rank k, Rank ranks) {
 std::optional<ShapeFigures> kring_figures(std::uint64_t k, std::uint64_t n) {
   if (k == 0) return std::nullopt;
   k = std::min(k, n);
-  const std::uint64_t degree = std::min(n - 1, 2 * k);
   double sum = 0;  // of the hops from one rank to all others
   for (std::uint64_t away = 1; away < n; ++away)
     sum += real((std::min(away, n - away) + k - 1) / k);
-  return ShapeFigures{.neighbours = degree,
-                      .neighbours_mean = real(degree),
-                      .hops_mean = sum / real(n - 1),
-                      .hops_max = (n / 2 + k - 1) / k};
+  return regular_figures(std::min(n - 1, 2 * k), sum / real(n - 1), (n / 2 + k - 1) / k);
 }
 
 }  // namespace

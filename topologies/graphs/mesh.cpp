@@ -25,8 +25,7 @@ extern constexpr Shape kMesh{
           return graph;
         },
     .figures = [](const ShapeArguments&, std::uint64_t n) -> std::optional<ShapeFigures> {
-      return ShapeFigures{
-          .neighbours = n - 1, .neighbours_mean = real(n - 1), .hops_mean = 1, .hops_max = 1};
+      return regular_figures(n - 1, 1, 1);
     },
     .hops = one_hop,
     .inflatable = true};

@@ -107,8 +107,7 @@ std::optional<ShapeFigures> random_figures(const ShapeArguments& arguments, std:
   constexpr Rank kSources = 64, kFewSources = 4, kManyRanks = 65536;
   const std::uint64_t d = arguments.numbers[0];
   if (d < 2 || d >= n || n * d % 2 == 1 || d > kMaxDegree) return std::nullopt;
-  if (d == n - 1)
-    return ShapeFigures{.neighbours = d, .neighbours_mean = real(d), .hops_mean = 1, .hops_max = 1};
+  if (d == n - 1) return regular_figures(d, 1, 1);
   const Graph graph = circles_through_all(d, static_cast<Rank>(n));
   std::uint64_t sum = 0, max = 0;
   const Rank sources = std::min(n > kManyRanks ? kFewSources : kSources, graph.ranks());
@@ -117,10 +116,7 @@ std::optional<ShapeFigures> random_figures(const ShapeArguments& arguments, std:
       sum += hops;
       max = std::max(max, hops);
     }
-  return ShapeFigures{.neighbours = d,
-                      .neighbours_mean = real(d),
-                      .hops_mean = real(sum) / real(sources * (n - 1)),
-                      .hops_max = max};
+  return regular_figures(d, real(sum) / real(sources * (n - 1)), max);
 }
 
 }  // namespace

@@ -29,12 +29,10 @@ ShapeFigures torus_figures(std::uint64_t a, std::uint64_t b) {
   // From one place of a circle to all its places: the square's quarter, rounded down.
   const auto to_all = [](std::uint64_t length) { return length * length / 4; };
   const double sum = real(b * to_all(a) + a * to_all(b));
-  const std::uint64_t degree = neighbours(a) + neighbours(b);
-  return {.graph = fmt::format("torus2d:{}x{}", a, b),
-          .neighbours = degree,
-          .neighbours_mean = real(degree),
-          .hops_mean = sum / real(a * b - 1),
-          .hops_max = a / 2 + b / 2};
+  ShapeFigures figures =
+      regular_figures(neighbours(a) + neighbours(b), sum / real(a * b - 1), a / 2 + b / 2);
+  figures.graph = fmt::format("torus2d:{}x{}", a, b);
+  return figures;
 }
 
 /// At another number of ranks: of the torus nearest to a square.
