@@ -10,56 +10,44 @@
 namespace rdmameter {
 namespace {
 
-/// Do the ranks have a block each, of what is told as the size?
-bool has_blocks(CollectiveKind kind) {
-  return kind == CollectiveKind::alltoall || kind == CollectiveKind::allgather;
-}
-
 /// When the last message of all has arrived, in units of a cost for each message.
 /// @param cost  of a message of so many words
-class Clockwork {
- public:
-  Clockwork(const std::vector<RankSchedule>& schedules, std::uint64_t (*cost)(std::uint64_t words))
-      : schedules_(schedules), cost_(cost), at_(schedules.size()), step_(schedules.size()) {}
-
-  std::uint64_t run() {
-    for (bool moved = true; moved;) {
-      moved = false;
-      for (Rank rank = 0; rank < schedules_.size(); ++rank)
-        while (step_[rank] < schedules_[rank].steps.size() && advance(rank)) moved = true;
-    }
-    return *std::ranges::max_element(at_);
-  }
-
- private:
-  /// @return  is the step over?
-  bool advance(Rank rank) {
-    const CollectiveStep& step = schedules_[rank].steps[step_[rank]];
-    std::uint64_t end = at_[rank];
+std::uint64_t last_arrival(const std::vector<RankSchedule>& schedules,
+                           std::uint64_t (*cost)(std::uint64_t words)) {
+  struct Progress {
+    std::uint64_t at = 0;
+    std::size_t step = 0;
+    bool sent = false;  ///< the step's message
+  };
+  std::vector<Progress> all(schedules.size());
+  std::map<std::pair<Rank, Rank>, std::deque<std::uint64_t>> arrivals;
+  /// @return  is a step over?
+  const auto advance = [&](Rank rank) {
+    auto& [at, number, sent] = all[rank];
+    if (number == schedules[rank].steps.size()) return false;
+    const CollectiveStep& step = schedules[rank].steps[number];
+    std::uint64_t end = at;
     if (step.send) {
-      end += cost_(words_in(step.send->words));
-      if (!sent_[rank]) arrivals_[{rank, step.send->to}].push_back(end);
-      sent_[rank] = true;
+      end += cost(words_in(step.send->words));
+      if (!sent) arrivals[{rank, step.send->to}].push_back(end);
+      sent = true;
     }
     if (step.receive) {
-      auto& queue = arrivals_[{step.receive->from, rank}];
+      auto& queue = arrivals[{step.receive->from, rank}];
       if (queue.empty()) return false;
       end = std::max(end, queue.front());
       queue.pop_front();
     }
-    at_[rank] = end;
-    ++step_[rank];
-    sent_[rank] = false;
+    all[rank] = {.at = end, .step = number + 1};
     return true;
+  };
+  for (bool moved = true; moved;) {
+    moved = false;
+    for (Rank rank = 0; rank < schedules.size(); ++rank)
+      while (advance(rank)) moved = true;
   }
-
-  const std::vector<RankSchedule>& schedules_;
-  std::uint64_t (*const cost_)(std::uint64_t words);
-  std::vector<std::uint64_t> at_;
-  std::vector<std::size_t> step_;
-  std::map<Rank, bool> sent_;
-  std::map<std::pair<Rank, Rank>, std::deque<std::uint64_t>> arrivals_;
-};
+  return std::ranges::max(all, {}, &Progress::at).at;
+}
 
 }  // namespace
 
@@ -70,17 +58,16 @@ std::uint64_t words_in(const std::vector<WordRange>& ranges) {
 }
 
 std::uint64_t words_of_size(CollectiveKind kind, Rank ranks, std::uint64_t size_bytes) {
-  if (kind == CollectiveKind::barrier) return 1;
-  return size_bytes / kWordBytes / (has_blocks(kind) ? ranks : 1);
+  return kind == CollectiveKind::barrier ? 1 : size_bytes / least_size(kind, ranks);
 }
 
 std::uint64_t least_size(CollectiveKind kind, Rank ranks) {
-  return kWordBytes * (has_blocks(kind) ? ranks : 1);
+  const bool has_blocks = kind == CollectiveKind::alltoall || kind == CollectiveKind::allgather;
+  return kWordBytes * (has_blocks ? ranks : 1);  // a block for each rank
 }
 
 std::uint64_t bytes_of_words(CollectiveKind kind, Rank ranks, std::uint64_t words) {
-  if (kind == CollectiveKind::barrier) return 0;
-  return kWordBytes * words * (has_blocks(kind) ? ranks : 1);
+  return kind == CollectiveKind::barrier ? 0 : words * least_size(kind, ranks);
 }
 
 double bus_factor(CollectiveKind kind, Rank ranks) {
@@ -142,8 +129,8 @@ CollectiveTotals collective_totals(const Collective& collective, Rank ranks, std
     }
     for (const auto& [to, messages] : messages_to) totals.flows.push_back({rank, to, messages});
   }
-  totals.steps = Clockwork(schedules, [](std::uint64_t) -> std::uint64_t { return 1; }).run();
-  totals.step_words = Clockwork(schedules, [](std::uint64_t each) { return each; }).run();
+  totals.steps = last_arrival(schedules, [](std::uint64_t) -> std::uint64_t { return 1; });
+  totals.step_words = last_arrival(schedules, [](std::uint64_t each) { return each; });
   return totals;
 }
 
