@@ -134,6 +134,6 @@ WordRange block_of(std::uint64_t words, Rank blocks, Rank block);
 RankSchedule begin_alltoall(Rank rank, Rank ranks, std::uint64_t words);
 
 /// Adds a step that exchanges these; a message of no words is none.
-void add_step(RankSchedule& schedule, SentWords sent, ReceivedWords received);
+void add_step(RankSchedule& schedule, SentWords sent, ReceivedWords received = {});
 
 }  // namespace rdmameter

@@ -17,17 +17,15 @@ extern constexpr Collective kAllreduceRd{
       const Rank doubling = std::bit_floor(ranks), folded = ranks - doubling;
       const bool in_pair = rank < 2 * folded, gives = in_pair && rank % 2 == 0;
       if (gives) {
-        schedule.steps.push_back({.send = SentWords{rank + 1, {{0, words}}}});
-        schedule.steps.push_back(
-            {.receive = ReceivedWords{.from = rank + 1, .words = {{words, words}}}});
+        add_step(schedule, {rank + 1, {{0, words}}});
+        add_step(schedule, {}, {.from = rank + 1, .words = {{words, words}}});
         schedule.result.begin = words;
         return schedule;
       }
       // Sums are put where nothing is being sent from: by turns into one half and the other.
       std::uint64_t sums = 0;
       if (in_pair) {
-        schedule.steps.push_back(
-            {.receive = ReceivedWords{.from = rank - 1, .words = {{words, words}}, .added_to = 0}});
+        add_step(schedule, {}, {.from = rank - 1, .words = {{words, words}}, .added_to = 0});
         sums = words;
       }
       const auto rank_of = [folded](Rank place) {
@@ -36,13 +34,11 @@ extern constexpr Collective kAllreduceRd{
       const Rank place = in_pair ? rank / 2 : rank - folded;
       for (Rank bit = 1; bit < doubling; bit *= 2) {
         const Rank partner = rank_of(place ^ bit);
-        schedule.steps.push_back(
-            {.send = SentWords{partner, {{sums, words}}},
-             .receive = ReceivedWords{
-                 .from = partner, .words = {{words - sums, words}}, .added_to = sums}});
+        add_step(schedule, {partner, {{sums, words}}},
+                 {.from = partner, .words = {{words - sums, words}}, .added_to = sums});
         sums = words - sums;
       }
-      if (in_pair) schedule.steps.push_back({.send = SentWords{rank - 1, {{sums, words}}}});
+      if (in_pair) add_step(schedule, {rank - 1, {{sums, words}}});
       schedule.result.begin = sums;
       return schedule;
     }};
@@ -78,12 +74,9 @@ extern constexpr Collective kBroadcastBinomial{
       RankSchedule schedule{
           .memory_words = words, .input = {0, rank == 0 ? words : 0}, .result = {0, words}};
       const Rank lowest = rank == 0 ? std::bit_ceil(ranks) : rank & (~rank + 1);
-      if (rank != 0)
-        schedule.steps.push_back(
-            {.receive = ReceivedWords{.from = rank - lowest, .words = {{0, words}}}});
+      if (rank != 0) add_step(schedule, {}, {.from = rank - lowest, .words = {{0, words}}});
       for (Rank bit = lowest / 2; bit != 0; bit /= 2)
-        if (rank + bit < ranks)
-          schedule.steps.push_back({.send = SentWords{rank + bit, {{0, words}}}});
+        if (rank + bit < ranks) add_step(schedule, {rank + bit, {{0, words}}});
       return schedule;
     }};
 
