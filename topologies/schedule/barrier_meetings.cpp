@@ -86,14 +86,9 @@ std::vector<BarrierMeeting> barrier_meetings(Rank rank, Rank ranks, const RankPa
 }
 
 std::vector<Rank> barrier_partners(const std::vector<BarrierMeeting>& meetings) {
-  std::vector<Rank> partners;
-  for (const BarrierMeeting& meeting : meetings) {
-    partners.push_back(meeting.ahead);
-    partners.push_back(meeting.behind);
-  }
-  std::ranges::sort(partners);
-  partners.erase(std::unique(partners.begin(), partners.end()), partners.end());
-  return partners;
+  std::set<Rank> partners;
+  for (const BarrierMeeting& meeting : meetings) partners.insert({meeting.ahead, meeting.behind});
+  return {partners.begin(), partners.end()};
 }
 
 }  // namespace rdmameter

@@ -23,38 +23,36 @@ std::vector<Rank> drawn_order(Rank count, std::mt19937_64& engine) {
   return order;
 }
 
+/// By rank and destination, the next rank. Empty: every rank has an edge to every other.
+using NextRanks = std::vector<std::vector<Rank>>;
+
+NextRanks next_ranks(const Graph& graph) {
+  NextRanks next;
+  const Rank ranks = graph.ranks();
+  const bool complete = std::ranges::all_of(
+      graph.neighbours, [ranks](const auto& list) { return list.size() + 1 == ranks; });
+  for (Rank from = 0; !complete && from < ranks; ++from)
+    next.push_back(tree_from(graph, from).first);
+  return next;
+}
+
 /// The ranks on the way there and back.
-class PairRoutes {
- public:
-  explicit PairRoutes(const Graph& graph) {
-    const Rank ranks = graph.ranks();
-    one_hop_ = std::ranges::all_of(graph.neighbours,
-                                   [ranks](const auto& list) { return list.size() + 1 == ranks; });
-    if (one_hop_) return;
-    for (Rank from = 0; from < ranks; ++from) next_.push_back(tree_from(graph, from).first);
-  }
-
-  std::vector<Rank> ranks_of(const Flow& pair) const {
-    std::vector<Rank> ranks{pair.from, pair.to};
-    if (one_hop_) return ranks;
-    for (const auto& [from, to] : {pair, Flow{pair.to, pair.from}})
-      for (Rank at = next_[from][to]; at != to; at = next_[at][to]) ranks.push_back(at);
-    return ranks;
-  }
-
- private:
-  bool one_hop_ = false;
-  std::vector<std::vector<Rank>> next_;  ///< by rank and destination
-};
+std::vector<Rank> ranks_of(const Flow& pair, const NextRanks& next) {
+  std::vector<Rank> ranks{pair.from, pair.to};
+  if (next.empty()) return ranks;
+  for (const auto& [from, to] : {pair, Flow{pair.to, pair.from}})
+    for (Rank at = next[from][to]; at != to; at = next[at][to]) ranks.push_back(at);
+  return ranks;
+}
 
 /// Adds a round's pairs to the rounds, each to the first one from `begin` on where nothing is in
 /// its way.
-void part_round(const PairRound& pairs, const PairRoutes& routes, Rank ranks,
+void part_round(const PairRound& pairs, const NextRanks& next, Rank ranks,
                 std::vector<PairRound>& rounds) {
   const std::size_t begin = rounds.size();
   std::vector<std::vector<bool>> used;
   for (const Flow& pair : pairs) {
-    const std::vector<Rank> own = routes.ranks_of(pair);
+    const std::vector<Rank> own = ranks_of(pair, next);
     std::size_t part = 0;
     while (part < used.size() &&
            std::ranges::any_of(own, [&](Rank rank) { return bool{used[part][rank]}; }))
@@ -87,7 +85,7 @@ std::vector<PairRound> pair_rounds(const Graph& graph, std::uint64_t seed, std::
   if (ranks < 2) return {};
   std::mt19937_64 engine(seed);
   const std::vector<Rank> name = drawn_order(ranks, engine);
-  const PairRoutes routes(graph);
+  const NextRanks next = next_ranks(graph);
   // Of an odd number of ranks, the partner of a rank that does not exist has none.
   const Rank circle = ranks - 1 + ranks % 2;
   std::vector<Rank> order = drawn_order(circle, engine);
@@ -101,7 +99,7 @@ std::vector<PairRound> pair_rounds(const Graph& graph, std::uint64_t seed, std::
       if (partner > rank && partner < ranks)
         pairs.push_back({std::min(name[rank], name[partner]), std::max(name[rank], name[partner])});
     }
-    part_round(pairs, routes, ranks, rounds);
+    part_round(pairs, next, ranks, rounds);
   }
   return rounds;
 }
