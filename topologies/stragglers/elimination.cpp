@@ -174,7 +174,7 @@ Straggler judge_elimination(std::span<const RoundTripStops> trips,
   // A node is slow with nearly all others, and with each by much of what the suspect is.
   std::optional<Rank> node;
   double slowest = 0;
-  for (const auto& [rank, peer] : {std::pair(a, b), std::pair(b, a)}) {
+  for (const Rank rank : {a, b}) {
     std::vector<double> with_others;
     std::size_t slow = 0;
     for (const auto& [pair, time] : times) {

@@ -46,20 +46,16 @@ class Proportions {
     return own;
   }
 
-  /// The mean of both directions between two neighbours. Nothing: they are no neighbours, or
-  /// were not measured.
-  std::optional<double> of_neighbours(Rank a, Rank b) const {
-    if (!graph_.has_edge(a, b)) return std::nullopt;
-    const auto &there = cells_[a][b], &back = cells_[b][a];
-    if (!there) return back;
-    return back ? (*there + *back) / 2 : *there;
-  }
-
+  /// Neighbours that were measured, and the mean of both directions between them.
   template <class Visit>
   void visit_neighbours(Visit visit) const {
-    for (Rank a = 0; a < ranks(); ++a)
-      for (Rank b = a + 1; b < ranks(); ++b)
-        if (const auto factor = of_neighbours(a, b)) visit(a, b, *factor);
+    for (const auto& [a, b] : graph_.edges()) {
+      const auto &there = cells_[a][b], &back = cells_[b][a];
+      if (there && back)
+        visit(a, b, (*there + *back) / 2);
+      else if (there || back)
+        visit(a, b, there ? *there : *back);
+    }
   }
 
  private:
