@@ -24,10 +24,6 @@ SimCq& sim_cq(ibv_cq* cq) {
   return *reinterpret_cast<SimCq*>(cq);
 }
 
-bool is_relayed(bool write, std::uint32_t immediate) {
-  return !write && class_of(ntohl(immediate)) > 0;
-}
-
 }  // namespace
 
 std::uint64_t VirtualClock::now() const noexcept {
@@ -118,9 +114,8 @@ void SimFabric::send(SimQp& qp, const ibv_send_wr& wr) {
   Port& out = port(qp.rank, qp.peer->rank);
   const std::uint64_t leaves_ps = std::max(now_ps_, out.out_free_ps);
   out.out_free_ps = leaves_ps + path.bytes_ps(message.bytes);
-  schedule(leaves_ps +
-               (is_relayed(message.write, message.immediate) ? path.relay_delay_ps : path.delay_ps),
-           number, Step::head);
+  const bool relayed = class_of(ntohl(message.immediate)) > 0;  // a WRITE's is 0
+  schedule(leaves_ps + (relayed ? path.relay_delay_ps : path.delay_ps), number, Step::head);
 }
 
 void SimFabric::wake(Rank rank) {
