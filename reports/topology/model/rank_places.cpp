@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <set>
 
 #include "core/base/parse_value.h"
 #include "reports/summary/facts.h"
@@ -12,14 +13,27 @@
 namespace rdmameter {
 namespace {
 
+/// The value of a part of what was typed to --simulate, such as "ranks-per-host:". 0: none.
+std::uint64_t network_part(const Row& row, std::string_view part) {
+  const std::string network = text_at(row.case_object, "device");
+  const std::size_t found = network.find(part);
+  if (found == network.npos) return 0;
+  const std::size_t begin = found + part.size();
+  return parse_count(network.substr(begin, network.find(',', begin) - begin)).value_or(0);
+}
+
+/// Ranks 0 to k - 1 on host 0, the next k on host 1 and so on. The last one may have fewer.
+RankPlaces in_blocks(std::uint64_t ranks, std::uint64_t k) {
+  RankPlaces places(ranks);
+  for (std::size_t rank = 0; rank < places.size(); ++rank)
+    places[rank].host = static_cast<std::uint32_t>(rank / k);
+  return places;
+}
+
 /// As the simulator has them.
 RankPlaces simulated_hosts(const Row& row) {
   const std::uint64_t per_host = network_part(row, "ranks-per-host:");
-  if (per_host == 0) return {};
-  RankPlaces places(row.topology->ranks);
-  for (std::size_t rank = 0; rank < places.size(); ++rank)
-    places[rank].host = static_cast<std::uint32_t>(rank / per_host);
-  return places;
+  return per_host == 0 ? RankPlaces() : in_blocks(row.topology->ranks, per_host);
 }
 
 RankPlaces measured_hosts(const Row& row, const RankPlaces& of_result) {
@@ -28,13 +42,6 @@ RankPlaces measured_hosts(const Row& row, const RankPlaces& of_result) {
   if (path == "same_device" || path == "netdev") return RankPlaces(ranks);
   if (of_result.size() < ranks) return {};
   return {of_result.begin(), of_result.begin() + static_cast<std::ptrdiff_t>(ranks)};
-}
-
-/// Are ranks 0 to k - 1 on host 0, the next k on host 1 and so on? The last one may have fewer.
-bool in_blocks(const RankPlaces& places, std::uint64_t k) {
-  for (std::size_t rank = 0; rank < places.size(); ++rank)
-    if (places[rank].host != rank / k) return false;
-  return true;
 }
 
 void add_measured_nodes(const Row& row, RankPlaces& places) {
@@ -65,24 +72,17 @@ bool all_pinned(const Row& row) {
 
 /// A row tells where a rank was at its end. What is not pinned may have been elsewhere before.
 void forget_nodes_of_moved(std::span<const Row* const> rows, std::vector<RankPlaces>& all) {
-  RankPlaces seen;
-  std::vector<bool> moved;
+  std::map<std::size_t, std::set<std::pair<std::uint32_t, std::uint32_t>>> seen;  // host and node
   const auto each_unpinned = [&](auto use) {
     for (std::size_t i = 0; i < rows.size(); ++i)
       if (!all_pinned(*rows[i]))
         for (std::size_t rank = 0; rank < all[i].size(); ++rank) use(rank, all[i][rank]);
   };
   each_unpinned([&](std::size_t rank, const RankPlace& place) {
-    if (seen.size() <= rank) {
-      seen.resize(rank + 1);
-      moved.resize(rank + 1);
-    }
-    if (!place.numa_node) return;
-    moved[rank] = moved[rank] || (seen[rank].numa_node && seen[rank] != place);
-    seen[rank] = place;
+    if (place.numa_node) seen[rank].emplace(place.host, *place.numa_node);
   });
   each_unpinned([&](std::size_t rank, RankPlace& place) {
-    if (moved[rank]) place.numa_node.reset();
+    if (place.numa_node && seen[rank].size() > 1) place.numa_node.reset();
   });
 }
 
@@ -98,14 +98,6 @@ bool nodes_differ(const RankPlaces& places) {
 
 std::string row_path(const Row& row) {
   return text_at(row.extra, "path");
-}
-
-std::uint64_t network_part(const Row& row, std::string_view part) {
-  const std::string network = text_at(row.case_object, "device");
-  const std::size_t found = network.find(part);
-  if (found == network.npos) return 0;
-  const std::size_t begin = found + part.size();
-  return parse_count(network.substr(begin, network.find(',', begin) - begin)).value_or(0);
 }
 
 RankPlaces hosts_of(const Json& context) {
@@ -126,7 +118,8 @@ RankPlaces hosts_of(const Row& row, const RankPlaces& of_result) {
 std::optional<std::uint64_t> equal_ranks_per_host(const RankPlaces& places) {
   const auto per_host =
       static_cast<std::uint64_t>(std::ranges::count(places, 0U, &RankPlace::host));
-  return !places.empty() && in_blocks(places, per_host) ? std::optional(per_host) : std::nullopt;
+  if (places.empty() || places != in_blocks(places.size(), per_host)) return std::nullopt;
+  return per_host;
 }
 
 RankPlaces places_at(const RankPlaces& measured, std::uint64_t ranks) {
@@ -134,10 +127,7 @@ RankPlaces places_at(const RankPlaces& measured, std::uint64_t ranks) {
     return {measured.begin(), measured.begin() + static_cast<std::ptrdiff_t>(ranks)};
   const std::optional<std::uint64_t> per_host = equal_ranks_per_host(measured);
   if (!per_host) return {};
-  RankPlaces at(ranks);
-  for (std::size_t rank = 0; *per_host < measured.size() && rank < ranks; ++rank)
-    at[rank].host = static_cast<std::uint32_t>(rank / *per_host);
-  return at;
+  return in_blocks(ranks, *per_host < measured.size() ? *per_host : ranks);
 }
 
 std::vector<RankPlaces> places_of(std::span<const Row* const> rows, const RankPlaces& of_result) {

@@ -6,7 +6,6 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "core/result/row.h"
@@ -18,9 +17,6 @@ namespace rdmameter {
 /// Which way its messages went: "network", "same_device", "simulated"... Empty: not told.
 std::string row_path(const Row& row);
 
-/// The value of a part of what was typed to --simulate, such as "ranks-per-host:". 0: none.
-std::uint64_t network_part(const Row& row, std::string_view part);
-
 /// The hosts, as the context of a result has them.
 RankPlaces hosts_of(const Json& context);
 
@@ -30,6 +26,7 @@ RankPlaces hosts_of(const Row& row, const RankPlaces& of_result);
 
 /// The number k, if ranks 0 to k - 1, k to 2 k - 1 and so on share a host; the last host may have
 /// fewer. Nothing: not so.
+/// @param places  hosts alone
 std::optional<std::uint64_t> equal_ranks_per_host(const RankPlaces& places);
 
 /// The hosts on which so many ranks would be: each with as many ranks as measured, one after the
