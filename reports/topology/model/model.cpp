@@ -52,7 +52,7 @@ bool fits(const Json& setting, const Json& other) {
 
 /// One way.
 double median_ns(const LatencyData& latency) {
-  return static_cast<double>(percentile(latency.histogram, 50)) / (latency.half_round_trip ? 2 : 1);
+  return real(percentile(latency.histogram, 50)) / (latency.half_round_trip ? 2 : 1);
 }
 
 /// How often a message of this traffic was sent on its way, on average.
@@ -112,14 +112,12 @@ class ModelCollector {
         model_.judged_shared || (topology.yielding && topology.straggler &&
                                  topology.straggler->verdict != Straggler::Verdict::unknown);
     model_.max_qps = std::max({1.0, model_.max_qps, real(most_qps(topology))});
-    ++rows_;
-    if (reach_of(topology.traffic) == Reach::pair) pairs_.emplace_back(&row, rows_);
+    if (reach_of(topology.traffic) == Reach::pair) add_pairs(row);
     add_memory(row);
     if (message_interval_ns(row) && topology.hops) model_.exchanges.insert(exchange_name(topology));
   }
 
   TopologyModel take() {
-    place_pairs();
     const bool by_kind = std::ranges::count(model_.kinds, true) > 1;
     const std::vector<FitPoint> latencies = by_kind ? points_by_kind() : points_by_hops();
     if (!latencies.empty()) model_.latency.emplace(latencies);
@@ -129,29 +127,27 @@ class ModelCollector {
 
  private:
   /// Notes where the ranks of the pairs were, and so which kinds of pairs there are.
-  void place_pairs() {
-    for (const auto& [row, number] : pairs_) {
-      const RankPlaces& places = places_.emplace_back(hosts_of(*row, hosts_of_result_));
-      if (places.size() > model_.places.size()) model_.places = places;
-      model_.unknown_kinds = model_.unknown_kinds || places.empty();
-      if (places.empty()) continue;
-      const ByKind<double> shares = shares_of(places);
-      for (std::size_t kind = 0; kind < kHostKinds; ++kind)
-        model_.kinds[kind] = model_.kinds[kind] || shares[kind] > 0;
-    }
+  void add_pairs(const Row& row) {
+    const RankPlaces& places = pairs_.emplace_back(&row, hosts_of(row, hosts_of_result_)).second;
+    if (places.size() > model_.places.size()) model_.places = places;
+    model_.unknown_kinds = model_.unknown_kinds || places.empty();
+    if (places.empty()) return;
+    const ByKind<double> shares = shares_of(places);
+    for (std::size_t kind = 0; kind < kHostKinds; ++kind)
+      model_.kinds[kind] = model_.kinds[kind] || shares[kind] > 0;
   }
 
   std::vector<FitPoint> points_by_hops() const {
     std::vector<FitPoint> points;
-    for (const auto& [row, number] : pairs_)
-      for (const auto& [hops, latency] : row->topology->by_hops)
+    for (std::size_t i = 0; i < pairs_.size(); ++i) {
+      const Row& row = *pairs_[i].first;
+      for (const auto& [hops, latency] : row.topology->by_hops)
         if (const double time_ns = median_ns(latency); hops > 0 && time_ns > 0)
-          points.push_back({row->topology->graph,
-                            row->topology->ranks,
-                            {CostFit::terms(static_cast<double>(hops),
-                                            static_cast<double>(message_size_of(*row))),
-                             time_ns},
-                            number});
+          points.push_back({row.topology->graph,
+                            row.topology->ranks,
+                            {CostFit::terms(real(hops), real(message_size_of(row))), time_ns},
+                            i});
+    }
     return points;
   }
 
@@ -159,21 +155,20 @@ class ModelCollector {
   std::vector<FitPoint> points_by_kind() {
     std::vector<FitPoint> points;
     for (std::size_t i = 0; i < pairs_.size(); ++i) {
-      const auto& [row, number] = pairs_[i];
+      const auto& [row, places] = pairs_[i];
       const TopologyData& topology = *row->topology;
       const std::optional<Graph> graph =
-          places_[i].empty() || topology.matrix_ns.empty() ? std::nullopt : graph_of(*row);
+          places.empty() || topology.matrix_ns.empty() ? std::nullopt : graph_of(*row);
       if (!graph) {
         ++model_.rows_not_split;
         continue;
       }
-      for (auto& [of, times] : times_by_kind(topology.matrix_ns, PlacedRoutes(*graph, places_[i])))
-        points.push_back(
-            {topology.graph,
-             topology.ranks,
-             {CostFit::terms(of.second, static_cast<double>(message_size_of(*row))), median(times)},
-             number,
-             of.first});
+      for (auto& [of, times] : times_by_kind(topology.matrix_ns, PlacedRoutes(*graph, places)))
+        points.push_back({topology.graph,
+                          topology.ranks,
+                          {CostFit::terms(of.second, real(message_size_of(*row))), median(times)},
+                          i,
+                          of.first});
     }
     return points;
   }
@@ -209,19 +204,12 @@ class ModelCollector {
 
   RankPlaces hosts_of_result_;
   TopologyModel model_;
-  std::size_t rows_ = 0;
-  std::vector<std::pair<const Row*, std::size_t>> pairs_;  ///< with their numbers
-  std::vector<RankPlaces> places_;                         ///< of each of pairs_
+  std::vector<std::pair<const Row*, RankPlaces>> pairs_;  ///< rows of traffic `pairs`
   std::size_t rows_with_memory_ = 0, rows_of_closed_form_ = 0;
 };
 
 bool has_one_beta(const TopologyModel& model) {
   return model.latency && !model.latency->by_kind() && model.latency->knows_beta();
-}
-
-/// QPs of the rank with most in such a graph.
-std::uint64_t qps_of(const ModelShape& shape, const ShapeFigures& figures) {
-  return figures.one_qp ? 1 : figures.neighbours * shape.qps_per_edge;
 }
 
 PredictedLatency by_hops(const CostFit& fit, const std::string& graph, const Prediction& prediction,
@@ -268,7 +256,7 @@ PredictedLatency over_kinds(const PairsByKind& pairs, const Prediction::AtSize& 
 
 void add_latency(const CostFit& fit, const std::string& graph, const Prediction& prediction,
                  Prediction::AtSize& at) {
-  const auto bytes = static_cast<double>(at.size_bytes);
+  const auto bytes = real(at.size_bytes);
   if (!fit.by_kind()) {
     at.all = by_hops(fit, graph, prediction, bytes);
   } else if (prediction.pairs) {
@@ -296,7 +284,7 @@ std::uint64_t most_qps(const TopologyData& topology) {
 
 double sum_of_amounts(const NamedCounts& amounts) {
   double sum = 0;
-  for (const auto& [name, amount] : amounts) sum += static_cast<double>(amount);
+  for (const auto& [name, amount] : amounts) sum += real(amount);
   return sum;
 }
 
@@ -325,7 +313,7 @@ Number mean_latency_ns(const Row& row) {
   if (!row.topology || reach_of(row.topology->traffic) != Reach::pair) return std::nullopt;
   double sum_ns = 0, samples = 0;
   for (const auto& [hops, latency] : row.topology->by_hops) {
-    const auto count = static_cast<double>(latency.histogram.count);
+    const auto count = real(latency.histogram.count);
     sum_ns += count * median_ns(latency);
     samples += count;
   }
@@ -351,8 +339,7 @@ Number message_interval_ns(const Row& row) {
   if (!row.topology || !row.bandwidth || row.bandwidth->messages == 0 ||
       row.bandwidth->window_ns == 0 || in_rounds(reach_of(row.topology->traffic)))
     return std::nullopt;
-  return static_cast<double>(row.topology->ranks) * static_cast<double>(row.bandwidth->window_ns) /
-         static_cast<double>(row.bandwidth->messages);
+  return real(row.topology->ranks) * real(row.bandwidth->window_ns) / real(row.bandwidth->messages);
 }
 
 Number collective_bound_ns(const TopologyModel& model, const CollectiveData& data) {
@@ -372,7 +359,7 @@ Number model_share(const TopologyModel& model, const Row& row) {
   const Reach reach = reach_of(row.topology->traffic);
   if (reach != Reach::once && reach != Reach::between_all) return std::nullopt;
   const Costs costs = model.latency->costs();
-  const double bytes_ns = static_cast<double>(message_size_of(row)) * costs.beta_ns_per_byte;
+  const double bytes_ns = real(message_size_of(row)) * costs.beta_ns_per_byte;
   return (costs.alpha_ns + hops_of(*row.topology) * bytes_ns) / *interval_ns;
 }
 
@@ -396,18 +383,15 @@ std::optional<Prediction> predict_resources(const TopologyModel& model, const Mo
   const auto figures = shape_figures(shape.graph, ranks);
   if (!figures) return std::nullopt;
   Prediction prediction{.figures = *figures, .ranks = ranks};
-  prediction.qps_per_rank = qps_of(shape, *figures);
-  const auto n = static_cast<double>(ranks);
+  prediction.qps_per_rank = figures->one_qp ? 1 : figures->neighbours * shape.qps_per_edge;
   prediction.qps_total =
-      figures->one_qp
-          ? ranks
-          : static_cast<std::uint64_t>(std::llround(n * figures->neighbours_mean *
-                                                    static_cast<double>(shape.qps_per_edge)));
+      figures->one_qp ? ranks
+                      : static_cast<std::uint64_t>(std::llround(
+                            real(ranks) * figures->neighbours_mean * real(shape.qps_per_edge)));
   for (const std::uint64_t size : model.sizes_bytes)
     prediction.sizes.push_back(
         {.size_bytes = size, .memory_bytes = memory_at(model, prediction, size)});
-  prediction.more_qps_than_measured =
-      static_cast<double>(prediction.qps_per_rank) > 2 * model.max_qps;
+  prediction.more_qps_than_measured = real(prediction.qps_per_rank) > 2 * model.max_qps;
   return prediction;
 }
 
