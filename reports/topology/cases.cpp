@@ -24,9 +24,9 @@ Number total(const NamedCounts& amounts) {
 double sending_ranks(const TopologyData& topology) {
   if (reach_of(topology.traffic) == Reach::pair_stream) return 1;
   const auto& each = topology.rank_gbps;
-  return static_cast<double>(each.empty() ? topology.ranks
-                                          : static_cast<std::uint64_t>(std::ranges::count_if(
-                                                each, [](double gbps) { return gbps > 0; })));
+  return real(each.empty() ? topology.ranks
+                           : static_cast<std::uint64_t>(std::ranges::count_if(
+                                 each, [](double gbps) { return gbps > 0; })));
 }
 
 void add_numbers(TopologyCase& one, TopologyModels models) {
@@ -149,7 +149,7 @@ std::string PairNumbers::text(double ns) const {
 
 PairNumbers pair_numbers(const TopologyCase& one) {
   const bool streams = reach_of(one.topology->traffic) == Reach::pair_stream;
-  return {streams ? 8 * static_cast<double>(one.size_bytes) : 0};
+  return {streams ? 8 * real(one.size_bytes) : 0};
 }
 
 Matrix matrix_of(const TopologyCase& one) {
@@ -212,7 +212,7 @@ std::string straggler_text(const std::optional<Straggler>& straggler, const Json
 Number kernel_count(const TopologyCase& one, std::string_view name) {
   const auto& kernel = one.topology->kernel;
   const auto found = std::ranges::find(kernel, name, &std::pair<std::string, std::uint64_t>::first);
-  return found == kernel.end() ? Number() : static_cast<double>(found->second);
+  return found == kernel.end() ? Number() : real(found->second);
 }
 
 std::string shape_label(const TopologyCase& one) {

@@ -48,7 +48,7 @@ Number farthest_ns(const Row& row, double percent) {
   if (row.topology->by_hops.empty()) return std::nullopt;
   const LatencyData& latency = row.topology->by_hops.back().latency;
   const auto ns = reported_percentile(latency.histogram, percent);
-  return ns ? Number(static_cast<double>(*ns) / (latency.half_round_trip ? 2 : 1)) : std::nullopt;
+  return ns ? Number(real(*ns) / (latency.half_round_trip ? 2 : 1)) : std::nullopt;
 }
 
 /// What the case's own traffic tells.
@@ -64,7 +64,7 @@ void add_traffic(ShapeChoice& choice, const TopologyCase& one) {
   } else if (reach_of(topology.traffic) == Reach::between_all) {
     if (!choice.exchange_ns || usual_schedule(topology)) choice.exchange_ns = one.p50_ns;
   } else if (topology.traffic == "flood" && one.rank_gbps && one.size_bytes > 0) {
-    choice.rank_mmsg_per_s = *one.rank_gbps * 1e3 / (8 * static_cast<double>(one.size_bytes));
+    choice.rank_mmsg_per_s = *one.rank_gbps * 1e3 / (8 * real(one.size_bytes));
   }
 }
 
@@ -151,10 +151,9 @@ std::string memory_sentence(TopologyModels models, std::uint64_t size_bytes,
     unknown = fmt::format(
         " Not known of {}: their rows do not tell it, or another release wrote them.", unknown);
   if (known.empty()) return fmt::format("{}:{}", budget, unknown);
-  return fmt::format(
-      "{} rules out {}, by the memory of connections.{}", budget,
-      ruled_out(known, size_bytes, more_memory_than(size_bytes, static_cast<double>(budget_bytes))),
-      unknown);
+  return fmt::format("{} rules out {}, by the memory of connections.{}", budget,
+                     ruled_out(known, size_bytes, more_memory_than(size_bytes, real(budget_bytes))),
+                     unknown);
 }
 
 bool uses_all_qps(const TopologyCase& one) {
@@ -217,7 +216,7 @@ std::vector<ShapeChoice> shape_choices(TopologyCases cases, TopologyModels model
       connect_ns.emplace_back();
     }
     ShapeChoice& choice = choices[at];
-    if (one.qps_max > 0) choice.qps = static_cast<double>(one.qps_max);
+    if (one.qps_max > 0) choice.qps = real(one.qps_max);
     if (one.memory_bytes) choice.memory_bytes = std::max(choice.memory_bytes, one.memory_bytes);
     for (const Row* row : one.summary.repetitions) {
       const double sum = sum_of_amounts(row->topology->connect_ns);

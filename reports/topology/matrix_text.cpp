@@ -36,7 +36,7 @@ Shading shading_of(double min_ns, double max_ns) {
   const double whole = max_ns / min_ns;
   const auto steps = std::clamp<std::size_t>(
       static_cast<std::size_t>(std::log(whole) / std::log(kMinRatio)), 1, kShades.size());
-  return {min_ns, std::max(std::pow(whole, 1.0 / static_cast<double>(steps)), kMinRatio), steps};
+  return {min_ns, std::max(std::pow(whole, 1.0 / real(steps)), kMinRatio), steps};
 }
 
 /// As few digits as tell a hundredth apart.

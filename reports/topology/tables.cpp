@@ -27,7 +27,7 @@ Number p50_at(const Row& row, std::uint64_t hops) {
 }
 
 Number known_count(std::uint64_t value) {
-  return value == 0 ? Number() : Number(static_cast<double>(value));
+  return value == 0 ? Number() : Number(real(value));
 }
 
 std::function<Number(const TopologyCase&)> of_collective(Number (*number)(const CollectiveData&)) {
@@ -223,9 +223,8 @@ Table slowest_pairs_table(const TopologyCase& one, const Json& context, bool jud
   for (const auto& [ranks, pairs] : found)
     slow.push_back({pairs.front(), pairs.size(), median(mapped(pairs, &MatrixSummary::Pair::ns)),
                     median(mapped(pairs, &MatrixSummary::Pair::of_median))});
-  std::ranges::stable_sort(slow, {}, [](const Slow& each) {
-    return std::pair(-static_cast<double>(each.times), -each.of_median);
-  });
+  std::ranges::stable_sort(
+      slow, {}, [](const Slow& each) { return std::pair(-real(each.times), -each.of_median); });
   for (const Slow& each : slow) {
     if (table.lines() == kShown) break;
     table.add_line({rank_text(context, static_cast<std::uint32_t>(each.pair->from)),

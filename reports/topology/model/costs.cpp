@@ -26,8 +26,7 @@ std::size_t rows_of(std::span<const FitPoint> points) {
 double spread_of(const LeastSquares& fit, std::size_t points) {
   const auto parameters = static_cast<std::size_t>(
       std::ranges::count_if(fit.coefficients, [](double coefficient) { return coefficient > 0; }));
-  return points > parameters ? std::sqrt(fit.squares / static_cast<double>(points - parameters))
-                             : 0;
+  return points > parameters ? std::sqrt(fit.squares / real(points - parameters)) : 0;
 }
 
 }  // namespace
@@ -69,8 +68,8 @@ std::optional<Interval> CostFit::interval(std::span<const double> terms, const s
   const auto known = static_cast<std::size_t>(std::ranges::count(squares_.known, true));
   const double value = this->value(terms);
   if (rows_ <= known || !(value > 0)) return std::nullopt;
-  const double of_row = static_cast<double>(points_) / static_cast<double>(rows_);
-  const double t = student_t_quantile(kBeyond, static_cast<double>(rows_ - known));
+  const double of_row = real(points_) / real(rows_);
+  const double t = student_t_quantile(kBeyond, real(rows_ - known));
   const double error = error_at_max_ranks(graph, kind).value_or(0);
   const double half = std::max(t * spread_ * std::sqrt(1 + of_row * leverage(terms)),
                                std::log1p(error));  // of the log

@@ -26,7 +26,7 @@ bool add_pairs(const Row& row, const RankPlaces& places, std::vector<Observation
   const std::optional<Graph> graph = graph_of(row);
   if (!graph || places.empty()) return false;
   const PlacedRoutes routes(*graph, places);
-  const auto bytes = static_cast<double>(message_size_of(row));
+  const auto bytes = real(message_size_of(row));
   for (Rank from = 0; from < graph->ranks(); ++from)
     for (Rank to = 0; to < graph->ranks(); ++to)
       if (const auto& ns = topology.matrix_ns[from][to]; ns && *ns > 0)
@@ -59,7 +59,7 @@ PathCosts fit_path_costs(const ResultFile& file) {
   if (pairs.empty()) return costs;
   const LeastSquares fit = least_squares(pairs);
   for (std::size_t kind = 0; kind < kHostKinds; ++kind) costs.of_kind[kind] = cost_of(fit, kind);
-  costs.spread = std::sqrt(fit.squares / static_cast<double>(pairs.size()));
+  costs.spread = std::sqrt(fit.squares / real(pairs.size()));
   return costs;
 }
 
