@@ -16,8 +16,11 @@
 namespace rdmameter {
 namespace {
 
-Number total(const NamedCounts& amounts) {
-  return amounts.empty() ? Number() : sum_of_amounts(amounts);
+Number median_total(const CaseSummary& summary, NamedCounts TopologyData::*member) {
+  return median_of(summary, [member](const Row& row) {
+    const NamedCounts& amounts = (*row.topology).*member;
+    return amounts.empty() ? Number() : sum_of_amounts(amounts);
+  });
 }
 
 /// At a time; all of them where it is not told.
@@ -33,12 +36,9 @@ void add_numbers(TopologyCase& one, TopologyModels models) {
   const auto& summary = one.summary;
   one.p50_ns = median_of(summary, info_of(Metric::p50).value);
   one.p99_ns = median_of(summary, info_of(Metric::p99).value);
-  one.connect_ns =
-      median_of(summary, [](const Row& row) { return total(row.topology->connect_ns); });
-  one.memory_bytes =
-      median_of(summary, [](const Row& row) { return total(row.topology->connection_bytes); });
-  one.relay_bytes =
-      median_of(summary, [](const Row& row) { return total(row.topology->relay_bytes); });
+  one.connect_ns = median_total(summary, &TopologyData::connect_ns);
+  one.memory_bytes = median_total(summary, &TopologyData::connection_bytes);
+  one.relay_bytes = median_total(summary, &TopologyData::relay_bytes);
   one.barrier_ns = median_of(summary, [](const Row& row) { return row.topology->barrier_ns; });
   one.gbps = median_of(summary, info_of(Metric::gbps).value);
   if (const double senders = sending_ranks(*one.topology); one.gbps && senders > 0)
@@ -58,10 +58,6 @@ std::string host_of(const Json& context, std::uint32_t rank) {
       if (const Json& host = fact_at(one, "host"); host.is_string())
         return printable(host.get_ref<const std::string&>());
   return "";
-}
-
-bool is_slow(const Straggler& straggler) {
-  return straggler.rank.has_value();
 }
 
 /// The verdict of more than half of the repetitions that have one; none where they disagree.
@@ -166,8 +162,7 @@ bool ranks_shared_cores(const TopologyCase& one) {
 
 std::optional<Straggler> straggler_of(const TopologyCase& one, const Matrix& matrix_ns,
                                       bool judge_shared) {
-  if (const auto said = told_straggler(one.summary))
-    return is_slow(*said) ? said : std::optional<Straggler>();
+  if (const auto said = told_straggler(one.summary)) return said->rank ? said : std::nullopt;
   if (ranks_shared_cores(one) && !judge_shared) return std::nullopt;
   if (pair_numbers(one).bandwidths()) return std::nullopt;  // only round trips are judged
   if (matrix_ns.empty()) return std::nullopt;               // an exchange has none
@@ -177,7 +172,7 @@ std::optional<Straggler> straggler_of(const TopologyCase& one, const Matrix& mat
       one.places.empty() && simulated ? RankPlaces(matrix_ns.size()) : one.places;
   if (places.size() != matrix_ns.size()) return std::nullopt;
   const Straggler found = find_straggler(matrix_ns, one.topology->edges, places);
-  return is_slow(found) ? std::optional(found) : std::nullopt;
+  return found.rank ? std::optional(found) : std::nullopt;
 }
 
 std::string rank_text(const Json& context, std::uint32_t rank) {
@@ -207,12 +202,6 @@ std::string straggler_text(const std::optional<Straggler>& straggler, const Json
       break;
   }
   return "";
-}
-
-Number kernel_count(const TopologyCase& one, std::string_view name) {
-  const auto& kernel = one.topology->kernel;
-  const auto found = std::ranges::find(kernel, name, &std::pair<std::string, std::uint64_t>::first);
-  return found == kernel.end() ? Number() : real(found->second);
 }
 
 std::string shape_label(const TopologyCase& one) {

@@ -6,7 +6,6 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "core/result/result_file.h"
@@ -91,9 +90,6 @@ std::string rank_text(const Json& context, std::uint32_t rank);
 /// "rank 5 (beta) takes 3.0 times as long as the others": empty where nothing is slow.
 /// @param context  of the result, for the name of the host
 std::string straggler_text(const std::optional<Straggler>& straggler, const Json& context);
-
-/// The kernel's count of that name, "qps" or "pinned_bytes"; nothing: it is not known.
-Number kernel_count(const TopologyCase& one, std::string_view name);
 
 /// "ring"; with the axes of its QPs, where they are not those of a plain graph: "mesh inflate:64
 /// active:1", "ring qps_per_edge:4"

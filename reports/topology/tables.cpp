@@ -15,8 +15,13 @@
 namespace rdmameter {
 namespace {
 
+/// The kernel's count of that name.
 auto counted(const char* name) {
-  return [name](const TopologyCase& one) { return kernel_count(one, name); };
+  return [name](const TopologyCase& one) {
+    const NamedCounts& kernel = one.topology->kernel;
+    const auto found = std::ranges::find(kernel, name, &NamedCounts::value_type::first);
+    return found == kernel.end() ? Number() : real(found->second);
+  };
 }
 
 /// Of a repetition over so many hops [ns].
@@ -177,11 +182,9 @@ Table pair_times_table(TopologyCases cases, bool streams) {
       {"min", &MatrixSummary::min_ns}, {"p10", &MatrixSummary::p10_ns},
       {"p50", &MatrixSummary::p50_ns}, {"p90", &MatrixSummary::p90_ns},
       {"p99", &MatrixSummary::p99_ns}, {"max", &MatrixSummary::max_ns}};
-  Table table{.columns = text_columns({"graph"}),
+  Table table{.columns = {{.head = "graph", .is_text = true}, {"ranks"}, {"size", "B"}, {"pairs"}},
+              .key_columns = 3,
               .title = fmt::format("{} between pairs of ranks", streams ? "bandwidth" : "one way")};
-  for (const char* head : {"ranks", "size", "pairs"}) table.columns.push_back({head});
-  table.columns[2].unit = "B";
-  table.key_columns = 3;
   for (const auto& [name, quantile] : kQuantiles) table.columns.push_back({name});
   for (const TopologyCase& one : cases) {
     const auto summaries = summaries_of(one);
@@ -200,14 +203,15 @@ Table pair_times_table(TopologyCases cases, bool streams) {
 }
 
 Table slowest_pairs_table(const TopologyCase& one, const Json& context, bool judge_shared) {
-  Table table{.columns = text_columns({"from", "to"}),
-              .title = "slowest pairs, not judged: " + case_title(one)};
-  table.key_columns = 2;
   const PairNumbers numbers = pair_numbers(one);
-  for (const char* head :
-       {"hops", numbers.bandwidths() ? "bandwidth" : "one way", "times the median", "repetitions"})
-    table.columns.push_back({head});
-  table.columns[4].qualifier = "of as many hops";
+  Table table{.columns = {{.head = "from", .is_text = true},
+                          {.head = "to", .is_text = true},
+                          {"hops"},
+                          {numbers.bandwidths() ? "bandwidth" : "one way"},
+                          {"times the median", "", "of as many hops"},
+                          {"repetitions"}},
+              .key_columns = 2,
+              .title = "slowest pairs, not judged: " + case_title(one)};
   if (ranks_shared_cores(one) && !judge_shared) return table;
   const auto summaries = summaries_of(one);
   std::map<std::pair<std::uint64_t, std::uint64_t>, std::vector<const MatrixSummary::Pair*>> found;
