@@ -88,8 +88,8 @@ std::vector<TopologyCase> topology_cases(std::span<const Row> rows, TopologyMode
         return row->topology && row->topology->ranks >= 2;
       });
       if (!is_one) continue;
-      const Row& row = summary.first();
-      TopologyCase one{.name = row.name, .summary = std::move(summary)};
+      TopologyCase one{.summary = std::move(summary)};
+      const Row& row = one.summary.first();
       one.topology = &*row.topology;
       one.size_bytes = message_size_of(row);
       one.places = places_of(one.summary.repetitions, hosts).front();

@@ -18,7 +18,6 @@ namespace rdmameter {
 
 /// A case and its medians over the repetitions. Borrows the rows.
 struct TopologyCase {
-  std::string name;
   CaseSummary summary;
   const TopologyData* topology = nullptr;  ///< of the first repetition
   std::uint64_t size_bytes = 0;

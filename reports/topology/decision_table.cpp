@@ -127,33 +127,26 @@ Exceeds more_qps_than(std::uint64_t limit) {
   return [limit](const Prediction& prediction) { return prediction.qps_per_rank > limit; };
 }
 
-Exceeds more_memory_than(std::uint64_t size_bytes, double limit_bytes) {
-  return [size_bytes, limit_bytes](const Prediction& prediction) {
-    const auto at =
-        std::ranges::find(prediction.sizes, size_bytes, &Prediction::AtSize::size_bytes);
-    return at != prediction.sizes.end() && at->memory_bytes.value_or(0) > limit_bytes;
-  };
-}
-
 std::string memory_sentence(TopologyModels models, std::uint64_t size_bytes,
                             std::uint64_t budget_bytes) {
   const std::string budget =
       fmt::format("The memory budget of {} a rank", bytes_text(budget_bytes));
-  std::vector<TopologyModel> known;
   std::string unknown;
   for (const TopologyModel& model : models)
-    if (model.knows_memory) {
-      known.push_back(model);
-    } else {
-      for (const ModelShape& shape : model.shapes) add_item(unknown, printable(shape_text(shape)));
-    }
+    for (const ModelShape& shape : model.shapes)
+      if (!model.knows_memory) add_item(unknown, printable(shape_text(shape)));
   if (!unknown.empty())
     unknown = fmt::format(
         " Not known of {}: their rows do not tell it, or another release wrote them.", unknown);
-  if (known.empty()) return fmt::format("{}:{}", budget, unknown);
+  if (std::ranges::none_of(models, &TopologyModel::knows_memory))
+    return fmt::format("{}:{}", budget, unknown);
+  const auto exceeds = [&](const Prediction& prediction) {
+    const auto at =
+        std::ranges::find(prediction.sizes, size_bytes, &Prediction::AtSize::size_bytes);
+    return at != prediction.sizes.end() && at->memory_bytes.value_or(0) > real(budget_bytes);
+  };
   return fmt::format("{} rules out {}, by the memory of connections.{}", budget,
-                     ruled_out(known, size_bytes, more_memory_than(size_bytes, real(budget_bytes))),
-                     unknown);
+                     ruled_out(models, size_bytes, exceeds), unknown);
 }
 
 bool uses_all_qps(const TopologyCase& one) {
@@ -271,16 +264,12 @@ std::string decision_title(std::span<const ShapeChoice> choices, std::uint64_t s
   return title;
 }
 
-std::vector<std::uint64_t> decision_sizes(TopologyCases cases) {
-  std::set<std::uint64_t> sizes;
-  for (const TopologyCase& one : cases) sizes.insert(one.size_bytes);
-  return {sizes.begin(), sizes.end()};
-}
-
 std::vector<Decision> decisions(TopologyCases cases, TopologyModels models,
                                 const GivenLimits& limits) {
+  std::set<std::uint64_t> sizes;
+  for (const TopologyCase& one : cases) sizes.insert(one.size_bytes);
   std::vector<Decision> list;
-  for (const std::uint64_t size : decision_sizes(cases)) {
+  for (const std::uint64_t size : sizes) {
     const std::vector<ShapeChoice> choices = shape_choices(cases, models, size);
     list.push_back({decision_table(choices), limit_sentences(cases, models, size, limits)});
     list.back().table.title = decision_title(choices, size);

@@ -43,16 +43,13 @@ Table decision_table(std::span<const ShapeChoice> choices);
 /// one of them.
 std::string decision_title(std::span<const ShapeChoice> choices, std::uint64_t size_bytes);
 
-/// The message sizes of the cases, ascending: each has a table.
-std::vector<std::uint64_t> decision_sizes(TopologyCases cases);
-
 /// A table with its title, and what limits rule out.
 struct Decision {
   Table table;
   std::vector<std::string> limits;
 };
 
-/// One for each size of the cases.
+/// One for each size of the cases, ascending.
 std::vector<Decision> decisions(TopologyCases cases, TopologyModels models,
                                 const GivenLimits& limits);
 
