@@ -77,14 +77,10 @@ std::vector<ConnectionCurve> connection_curves(std::span<const Row> rows) {
   return curves;
 }
 
-std::string counted_things(const ConnectionCurve& curve) {
-  return curve.kind == "ud" ? "destinations" : "connections";
-}
-
 std::string knee_sentence(const ConnectionCurve& curve) {
   const Knee& knee = curve.knee;
   const std::string name = fmt::format("{}, {}", printable(curve.opcode), printable(curve.kind));
-  const std::string things = counted_things(curve);
+  const std::string things = curve.kind == "ud" ? "destinations" : "connections";
   if (knee.fast == 0)
     return fmt::format(
         "{}: whether there is a knee is not known: it needs the rates of two numbers "
@@ -125,15 +121,15 @@ Table connection_table(std::span<const ConnectionCurve> curves) {
   });
   Table table{.columns = {{.head = "opcode", .is_text = true},
                           {.head = "over", .is_text = true},
-                          {.head = "size", .unit = "B"},
-                          {.head = "active"},
-                          {.head = "rate", .unit = "Mmsg/s"},
-                          {.head = "±", .unit = "Mmsg/s"},
-                          {.head = "p50", .unit = "µs"},
-                          {.head = "p99", .unit = "µs"},
-                          {.head = "memory", .unit = "MiB"}},
+                          {"size", "B"},
+                          {"active"},
+                          {"rate", "Mmsg/s"},
+                          {"±", "Mmsg/s"},
+                          {"p50", "µs"},
+                          {"p99", "µs"},
+                          {"memory", "MiB"}},
               .key_columns = 4};
-  if (lossy) table.columns.push_back({.head = "lost", .unit = "%"});
+  if (lossy) table.columns.push_back({"lost", "%"});
   for (const ConnectionCurve& curve : curves)
     for (const ConnectionPoint& point : curve.points) {
       const auto [rate, half_range] = rate_cells(point);

@@ -45,9 +45,6 @@ std::string knee_sentence(const ConnectionCurve& curve);
 /// Why curves end where they do. @param context  of the result
 std::vector<std::string> connection_limits(const Json& context);
 
-/// The things that a curve counts: "connections", or "destinations" (UD).
-std::string counted_things(const ConnectionCurve& curve);
-
 // ---- How rate, latency and memory grow with active connections, at a terminal.
 
 /// Knees, a plot of the rates for each opcode, a table for each curve. Empty: no row is of
