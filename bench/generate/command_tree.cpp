@@ -30,6 +30,8 @@ OptionEntry entry_of(const CLI::Option& option) {
 CommandEntry command_of(const CLI::App& app, std::vector<std::string> path) {
   CommandEntry command{
       .path = std::move(path), .summary = app.get_description(), .footer = app.get_footer()};
+  for (const CLI::App* sub : app.get_subcommands(nullptr))
+    command.subcommands.push_back(sub->get_name());
   const auto formatter = std::dynamic_pointer_cast<CLI::Formatter>(app.get_formatter());
   if (formatter) command.usage = one_line(formatter->make_usage(&app, ""));
   constexpr std::string_view kUsage = "Usage: ";

@@ -23,7 +23,8 @@ struct OptionEntry {
 };
 
 struct CommandEntry {
-  std::vector<std::string> path;  ///< {"history", "add"}; empty: the program
+  std::vector<std::string> path;         ///< {"history", "add"}; empty: the program
+  std::vector<std::string> subcommands;  ///< their names, in the order of their declaration
   std::string summary, usage, footer;
   std::vector<OptionEntry> options, positionals;
   std::vector<std::string> words;  ///< for positionals, beside files; the caller's to fill

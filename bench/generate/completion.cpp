@@ -21,21 +21,9 @@ std::vector<std::string> option_names(const CommandEntry& command) {
   return names;
 }
 
-/// Names of the subcommands below this one.
-std::vector<std::string> subcommands_of(const std::vector<CommandEntry>& commands,
-                                        const CommandEntry& parent) {
-  std::vector<std::string> names;
-  for (const CommandEntry& command : commands)
-    if (command.path.size() == parent.path.size() + 1 &&
-        std::equal(parent.path.begin(), parent.path.end(), command.path.begin()))
-      names.push_back(command.path.back());
-  return names;
-}
-
 /// What may stand where no option is.
-std::vector<std::string> positional_words(const std::vector<CommandEntry>& commands,
-                                          const CommandEntry& command) {
-  std::vector<std::string> words = subcommands_of(commands, command);
+std::vector<std::string> positional_words(const CommandEntry& command) {
+  std::vector<std::string> words = command.subcommands;
   words.insert(words.end(), command.words.begin(), command.words.end());
   return words;
 }
@@ -53,7 +41,7 @@ std::string quoted_text(std::string_view text) {
 
 /// The first clause: what fits beside an option in a menu.
 std::string brief(std::string_view text) {
-  return std::string(text.substr(0, std::min(text.find_first_of(";.("), text.size())));
+  return std::string(text.substr(0, text.find_first_of(";.(")));
 }
 
 // ---- bash
@@ -72,11 +60,10 @@ std::string bash_values(const CommandEntry& command) {
   return text;
 }
 
-std::string bash_words(const std::vector<CommandEntry>& commands, const CommandEntry& command) {
+std::string bash_words(const CommandEntry& command) {
   return fmt::format("            '{} -'*) words='{}' ;;\n            '{} '*) words='{}'{} ;;\n",
                      command.name(), joined(option_names(command)), command.name(),
-                     joined(positional_words(commands, command)),
-                     takes_files(command) ? " files=1" : "");
+                     joined(positional_words(command)), takes_files(command) ? " files=1" : "");
 }
 
 // ---- zsh
@@ -105,13 +92,13 @@ std::string_view zsh_equals(std::string_view name, const OptionEntry& option) {
   return name.starts_with("--") && !option.value.empty() ? "=" : "";
 }
 
-std::string zsh_command(const std::vector<CommandEntry>& commands, const CommandEntry& command) {
+std::string zsh_command(const CommandEntry& command) {
   std::string text = fmt::format("    '{}') _arguments", command.name());
   for (const OptionEntry& option : command.options)
     for (const std::string& name : option.names)
       text += fmt::format(" \\\n        '{}{}[{}]{}'", name, zsh_equals(name, option),
                           zsh_escaped(brief(option.text)), zsh_action(option));
-  const std::vector<std::string> words = positional_words(commands, command);
+  const std::vector<std::string> words = positional_words(command);
   if (!words.empty())
     text += fmt::format(" \\\n        '*: :({})'", joined(words));
   else if (takes_files(command))
@@ -123,9 +110,9 @@ std::string zsh_command(const std::vector<CommandEntry>& commands, const Command
 
 /// The words after the program's name begin with those of the command. A command that has
 /// subcommands is at its end there.
-std::string fish_condition(const std::vector<CommandEntry>& commands, const CommandEntry& command) {
-  const bool at_end = !subcommands_of(commands, command).empty();
-  return fmt::format("__rdmameter_{} {}", at_end ? "is_at" : "is_in", joined(command.path));
+std::string fish_condition(const CommandEntry& command) {
+  return fmt::format("__rdmameter_{} {}", command.subcommands.empty() ? "is_in" : "is_at",
+                     joined(command.path));
 }
 
 std::string fish_option(const std::string& condition, const OptionEntry& option) {
@@ -152,7 +139,7 @@ std::string bash_completion(const std::vector<CommandEntry>& commands) {
   std::vector<std::string> parents;
   for (const CommandEntry& command : ordered) {
     values += bash_values(command);
-    words += bash_words(commands, command);
+    words += bash_words(command);
     if (command.path.size() > 1) parents.push_back(fmt::format("'{}'", command.name()));
   }
   return fmt::format(
@@ -180,7 +167,7 @@ std::string bash_completion(const std::vector<CommandEntry>& commands) {
       "    fi\n"
       "}}\n"
       "complete -F _rdmameter rdmameter\n",
-      fmt::join(parents, " | "), joined(subcommands_of(commands, commands.front())),
+      fmt::join(parents, " | "), joined(commands.front().subcommands),
       joined(option_names(commands.front())), values, words);
 }
 
@@ -189,11 +176,11 @@ std::string zsh_completion(const std::vector<CommandEntry>& commands) {
   std::vector<std::string> parents;
   for (const CommandEntry& command : commands) {
     if (command.path.empty()) continue;
-    if (!subcommands_of(commands, command).empty()) parents.push_back(command.name());
+    if (!command.subcommands.empty()) parents.push_back(command.name());
     if (command.path.size() == 1)
       names +=
           fmt::format("        '{}:{}'\n", command.name(), zsh_escaped(brief(command.summary)));
-    cases += zsh_command(commands, command);
+    cases += zsh_command(command);
   }
   return fmt::format(
       "#compdef rdmameter\n"
@@ -236,9 +223,9 @@ std::string fish_completion(const std::vector<CommandEntry>& commands) {
       "end\n"
       "complete -c rdmameter -f\n";
   for (const CommandEntry& command : commands) {
-    const std::string condition = fish_condition(commands, command);
+    const std::string condition = fish_condition(command);
     for (const OptionEntry& option : command.options) text += fish_option(condition, option);
-    const std::vector<std::string> words = positional_words(commands, command);
+    const std::vector<std::string> words = positional_words(command);
     if (!words.empty())
       text += fmt::format("complete -c rdmameter -n '{}' -a '{}'\n", condition, joined(words));
     else if (takes_files(command))
