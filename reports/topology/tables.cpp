@@ -35,10 +35,12 @@ Number known_count(std::uint64_t value) {
   return value == 0 ? Number() : Number(real(value));
 }
 
-std::function<Number(const TopologyCase&)> of_collective(Number (*number)(const CollectiveData&)) {
-  return [number](const TopologyCase& one) {
-    return median_of(one.summary,
-                     [number](const Row& row) { return number(*row.topology->collective); });
+template <class Value>
+std::function<Number(const TopologyCase&)> of_collective(Value CollectiveData::*member) {
+  return [member](const TopologyCase& one) {
+    return median_of(one.summary, [member](const Row& row) {
+      return Number((*row.topology->collective).*member);
+    });
   };
 }
 
@@ -159,19 +161,17 @@ Table collectives_table(TopologyCases all) {
     column.head.optional = optional;
     return column;
   };
-  using Data = const CollectiveData&;
   add_numbers<TopologyCase>(
       table, cases,
       {time("p50", "", &TopologyCase::p50_ns, cases.empty() || !cases.front().p50_ns),
        time("p99", "", &TopologyCase::p99_ns),
-       time("of ranks", "min", of_collective([](Data data) { return Number(data.rank_min_ns); })),
-       time("of ranks", "mean", of_collective([](Data data) { return Number(data.rank_mean_ns); })),
-       time("of ranks", "max", of_collective([](Data data) { return Number(data.rank_max_ns); })),
-       {{"algbw", "GB/s"}, of_collective([](Data data) { return data.algbw_gb_per_s; }), 4},
-       {{"busbw", "GB/s"}, of_collective([](Data data) { return data.busbw_gb_per_s; }), 4},
+       time("of ranks", "min", of_collective(&CollectiveData::rank_min_ns)),
+       time("of ranks", "mean", of_collective(&CollectiveData::rank_mean_ns)),
+       time("of ranks", "max", of_collective(&CollectiveData::rank_max_ns)),
+       {{"algbw", "GB/s"}, of_collective(&CollectiveData::algbw_gb_per_s), 4},
+       {{"busbw", "GB/s"}, of_collective(&CollectiveData::busbw_gb_per_s), 4},
        {{"of bound", "%"}, &TopologyCase::share, 0, 0.01},
-       {{"relayed", "hops"},
-        of_collective([](Data data) { return Number(real(data.relayed_hops)); })},
+       {{"relayed", "hops"}, of_collective(&CollectiveData::relayed_hops)},
        time("barrier", "", &TopologyCase::barrier_ns)});
   return table;
 }
