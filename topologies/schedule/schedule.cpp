@@ -71,9 +71,8 @@ void part_round(const PairRound& pairs, const NextRanks& next, Rank ranks,
 std::uint64_t partners_of_pairs(std::string_view text, Rank ranks) {
   constexpr std::string_view kSampled = "sampled:";
   if (text == "all") return 0;
-  const auto partners = text.starts_with(kSampled)
-                            ? parse_count(std::string(text.substr(kSampled.size())))
-                            : std::nullopt;
+  const auto partners =
+      text.starts_with(kSampled) ? parse_count(text.substr(kSampled.size())) : std::nullopt;
   if (!partners || *partners == 0)
     throw UsageError("--pairs {}: it is all, or sampled:K with K partners of each rank, at least 1",
                      text);

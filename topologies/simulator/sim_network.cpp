@@ -20,14 +20,11 @@ constexpr std::uint64_t kMaxDelay_ns = 1'000'000'000;
 class NetworkText {
  public:
   explicit NetworkText(std::string_view text) : text_(text) {
-    for (std::string_view rest = text;;) {
-      const std::size_t comma = rest.find(','), colon = rest.find(':');
-      if (colon == rest.npos || colon > comma) refuse("a part has no value");
-      const std::string key(rest.substr(0, colon));
-      if (!parts_.try_emplace(key, rest.substr(colon + 1, comma - colon - 1)).second)
-        refuse(key + " is there twice");
-      if (comma == rest.npos) break;
-      rest = rest.substr(comma + 1);
+    for (const std::string_view part : split(text, ",")) {
+      const std::size_t colon = part.find(':');
+      if (colon == part.npos) refuse("a part has no value");
+      const std::string key(part.substr(0, colon));
+      if (!parts_.try_emplace(key, part.substr(colon + 1)).second) refuse(key + " is there twice");
     }
   }
 
@@ -67,11 +64,8 @@ class NetworkText {
 
  private:
   std::optional<std::string> take(const std::string& key) {
-    const auto found = parts_.find(key);
-    if (found == parts_.end()) return std::nullopt;
-    std::string value = std::move(found->second);
-    parts_.erase(found);
-    return value;
+    auto part = parts_.extract(key);
+    return part ? std::optional(std::move(part.mapped())) : std::nullopt;
   }
 
   const std::string_view text_;
