@@ -71,6 +71,24 @@ struct Table {
   }
 };
 
+/// Adds a line to a table, cell by cell. The first line makes the columns.
+class TableLine {
+ public:
+  explicit TableLine(Table& table) : table_(table) {}
+  /// @param column  of the cell; the same in every line
+  void add(Table::Column column, Table::Cell cell) {
+    if (at_ == table_.columns.size()) table_.columns.push_back(std::move(column));
+    table_.columns[at_++].cells.push_back(std::move(cell));
+  }
+  void add_text(std::string head, Table::Cell cell) {
+    add({.head = std::move(head), .is_text = true}, std::move(cell));
+  }
+
+ private:
+  Table& table_;
+  std::size_t at_ = 0;
+};
+
 /// Columns of text.
 std::vector<Table::Column> text_columns(std::initializer_list<std::string_view> heads);
 

@@ -119,33 +119,24 @@ Table connection_table(std::span<const ConnectionCurve> curves) {
     return std::ranges::any_of(
         curve.points, [](const ConnectionPoint& point) { return !point.lost_share.empty(); });
   });
-  Table table{.columns = {{.head = "opcode", .is_text = true},
-                          {.head = "over", .is_text = true},
-                          {"size", "B"},
-                          {"active"},
-                          {"rate", "Mmsg/s"},
-                          {"±", "Mmsg/s"},
-                          {"p50", "µs"},
-                          {"p99", "µs"},
-                          {"memory", "MiB"}},
-              .key_columns = 4};
-  if (lossy) table.columns.push_back({"lost", "%"});
+  Table table{.key_columns = 4};
   for (const ConnectionCurve& curve : curves)
     for (const ConnectionPoint& point : curve.points) {
       const auto [rate, half_range] = rate_cells(point);
-      std::vector<Table::Cell> cells{
-          printable(curve.opcode),
-          printable(curve.kind),
-          std::to_string(curve.size_bytes),
-          std::to_string(point.active),
-          rate,
-          half_range,
-          known_text(known_median(point.p50_ns), 2, 1e3),
-          known_text(known_median(point.p99_ns), 2, 1e3),
-          point.memory_bytes == 0 ? kUnknown
-                                  : fixed(static_cast<double>(point.memory_bytes) / (1 << 20), 2)};
-      if (lossy) cells.emplace_back(known_text(known_median(point.lost_share), 1, 0.01));
-      table.add_line(std::move(cells));
+      TableLine line(table);
+      line.add_text("opcode", printable(curve.opcode));
+      line.add_text("over", printable(curve.kind));
+      line.add({"size", "B"}, std::to_string(curve.size_bytes));
+      line.add({"active"}, std::to_string(point.active));
+      line.add({"rate", "Mmsg/s"}, rate);
+      line.add({"±", "Mmsg/s"}, half_range);
+      line.add({"p50", "µs"}, known_text(known_median(point.p50_ns), 2, 1e3));
+      line.add({"p99", "µs"}, known_text(known_median(point.p99_ns), 2, 1e3));
+      line.add({"memory", "MiB"},
+               point.memory_bytes == 0
+                   ? kUnknown
+                   : fixed(static_cast<double>(point.memory_bytes) / (1 << 20), 2));
+      if (lossy) line.add({"lost", "%"}, known_text(known_median(point.lost_share), 1, 0.01));
     }
   return table;
 }

@@ -223,15 +223,13 @@ std::vector<ShapeChoice> shape_choices(TopologyCases cases, TopologyModels model
 }
 
 Table decision_table(std::span<const ShapeChoice> choices) {
-  Table table;
-  table.columns = {{"ranks"}, {.head = "graph", .is_text = true}};
   const bool names_over = overs_of(choices).empty();
-  if (names_over) table.columns.push_back({.head = "over", .is_text = true});
-  table.key_columns = table.columns.size();
+  Table table{.key_columns = names_over ? 3U : 2U};
   for (const ShapeChoice& choice : choices) {
-    std::vector<Table::Cell> cells = {fmt::format("{}", choice.ranks), printable(choice.shape)};
-    if (names_over) cells.emplace_back(printable(choice.over));
-    table.add_line(std::move(cells));
+    TableLine line(table);
+    line.add({"ranks"}, fmt::format("{}", choice.ranks));
+    line.add_text("graph", printable(choice.shape));
+    if (names_over) line.add_text("over", printable(choice.over));
   }
   const auto column = [](Table::Column head, int decimals, double size,
                          Number ShapeChoice::*member) {

@@ -80,33 +80,32 @@ std::vector<PredictedPairs> pairs_of(const TopologyModel& model, const std::stri
   return list;
 }
 
-std::vector<Table::Cell> prediction_cells(const TopologyModel& model, const ModelShape& shape,
-                                          const Prediction& prediction,
-                                          const Prediction::AtSize& at,
-                                          const PredictedPairs& pairs) {
+void add_prediction(Table& table, const TopologyModel& model, const ModelShape& shape,
+                    const Prediction& prediction, const Prediction::AtSize& at,
+                    const PredictedPairs& pairs) {
   constexpr double kMicro = 1e3, kKibi = 1024, kPercent = 0.01;
-  std::vector<Table::Cell> cells = {
-      fmt::format("{}", prediction.ranks),
-      printable(shape_text({prediction.figures.graph, shape.qps_per_edge})),
-      fmt::format("{}", at.size_bytes)};
-  const auto add = [&cells](const std::string& text) { cells.emplace_back(text); };
+  TableLine line(table);
+  line.add({"ranks"}, fmt::format("{}", prediction.ranks));
+  line.add_text("graph", printable(shape_text({prediction.figures.graph, shape.qps_per_edge})));
+  line.add({"size", "B"}, fmt::format("{}", at.size_bytes));
   if (model.latency && model.latency->by_kind()) {
-    add(pairs.kind);
-    add(in_unit(pairs.share, kPercent));
+    line.add_text("pairs", pairs.kind);
+    line.add({"of all", "%"}, in_unit(pairs.share, kPercent));
   }
-  cells.emplace_back(fmt::format("{}", prediction.qps_per_rank),
-                     prediction.more_qps_than_measured ? "more than measured" : "");
-  add(fmt::format("{}", prediction.qps_total));
-  add(in_unit(pairs.hops_mean, 1));
-  add(fmt::format("{:.0f}", *pairs.hops_max));
+  line.add({"QPs", "", "of a rank"},
+           {fmt::format("{}", prediction.qps_per_rank),
+            prediction.more_qps_than_measured ? "more than measured" : ""});
+  line.add({"QPs", "", "in all"}, fmt::format("{}", prediction.qps_total));
+  line.add({"hops", "", "mean"}, in_unit(pairs.hops_mean, 1));
+  line.add({"hops", "", "most"}, fmt::format("{:.0f}", *pairs.hops_max));
   if (model.latency) {
-    add(in_unit(pairs.latency.mean_ns, kMicro));
-    add(interval_text(pairs.latency.mean_interval_ns, kMicro));
-    add(in_unit(pairs.latency.farthest_ns, kMicro));
-    add(error_text(pairs.error));
+    line.add({"latency", "µs", "mean"}, in_unit(pairs.latency.mean_ns, kMicro));
+    line.add({.head = "95 %", .unit = "µs", .is_text = true},
+             interval_text(pairs.latency.mean_interval_ns, kMicro));
+    line.add({"farthest", "µs"}, in_unit(pairs.latency.farthest_ns, kMicro));
+    line.add({"error", "%"}, error_text(pairs.error));
   }
-  if (model.knows_memory) add(in_unit(at.memory_bytes, kKibi));
-  return cells;
+  if (model.knows_memory) line.add({"memory of a rank", "KiB"}, in_unit(at.memory_bytes, kKibi));
 }
 
 std::string predictions(const TopologyModel& model, const std::vector<std::uint64_t>& ranks,
@@ -254,24 +253,8 @@ std::string prediction_remark(const TopologyModel& model) {
 
 Table prediction_table(const TopologyModel& model, std::span<const std::uint64_t> ranks,
                        std::string& unknown) {
-  Table table{.columns = {{"ranks"}, {.head = "graph", .is_text = true}, {"size", "B"}},
-              .title = "predicted, not measured"};
-  const auto add = [&table](Table::Column head) { table.columns.push_back(std::move(head)); };
   const bool by_kind = model.latency && model.latency->by_kind();
-  if (by_kind) add({.head = "pairs", .is_text = true});
-  table.key_columns = table.columns.size();
-  if (by_kind) add({"of all", "%"});
-  add({"QPs", "", "of a rank"});
-  add({"QPs", "", "in all"});
-  add({"hops", "", "mean"});
-  add({"hops", "", "most"});
-  if (model.latency) {
-    add({"latency", "µs", "mean"});
-    add({.head = "95 %", .unit = "µs", .is_text = true});
-    add({"farthest", "µs"});
-    add({"error", "%"});
-  }
-  if (model.knows_memory) add({"memory of a rank", "KiB"});
+  Table table{.key_columns = by_kind ? 4U : 3U, .title = "predicted, not measured"};
   for (const std::uint64_t n : ranks)
     for (const ModelShape& shape : model.shapes) {
       const auto result = predict(model, shape, n);
@@ -281,7 +264,7 @@ Table prediction_table(const TopologyModel& model, std::span<const std::uint64_t
       }
       for (const Prediction::AtSize& at : result->sizes)
         for (const PredictedPairs& pairs : pairs_of(model, shape.graph, *result, at))
-          table.add_line(prediction_cells(model, shape, *result, at, pairs));
+          add_prediction(table, model, shape, *result, at, pairs);
     }
   return table;
 }

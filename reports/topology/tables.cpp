@@ -182,36 +182,29 @@ Table pair_times_table(TopologyCases cases, bool streams) {
       {"min", &MatrixSummary::min_ns}, {"p10", &MatrixSummary::p10_ns},
       {"p50", &MatrixSummary::p50_ns}, {"p90", &MatrixSummary::p90_ns},
       {"p99", &MatrixSummary::p99_ns}, {"max", &MatrixSummary::max_ns}};
-  Table table{.columns = {{.head = "graph", .is_text = true}, {"ranks"}, {"size", "B"}, {"pairs"}},
-              .key_columns = 3,
+  Table table{.key_columns = 3,
               .title = fmt::format("{} between pairs of ranks", streams ? "bandwidth" : "one way")};
-  for (const auto& [name, quantile] : kQuantiles) table.columns.push_back({name});
   for (const TopologyCase& one : cases) {
     const auto summaries = summaries_of(one);
     const PairNumbers numbers = pair_numbers(one);
     if (summaries.empty() || numbers.bandwidths() != streams) continue;
-    std::vector<Table::Cell> cells{
-        printable(shape_label(one)), fmt::format("{}", one.topology->ranks),
-        fmt::format("{}", one.size_bytes), fmt::format("{}", summaries.front()->pairs)};
-    for (const auto& [name, quantile] : kQuantiles)
-      cells.emplace_back(numbers.text(median(mapped(summaries, quantile))));
-    // What takes longest is the least bandwidth.
-    if (streams) std::reverse(cells.end() - std::ssize(kQuantiles), cells.end());
-    table.add_line(std::move(cells));
+    TableLine line(table);
+    line.add_text("graph", printable(shape_label(one)));
+    line.add({"ranks"}, fmt::format("{}", one.topology->ranks));
+    line.add({"size", "B"}, fmt::format("{}", one.size_bytes));
+    line.add({"pairs"}, fmt::format("{}", summaries.front()->pairs));
+    for (std::size_t i = 0; i < std::size(kQuantiles); ++i) {
+      // What takes longest is the least bandwidth.
+      const auto quantile = kQuantiles[streams ? std::size(kQuantiles) - 1 - i : i].second;
+      line.add({kQuantiles[i].first}, numbers.text(median(mapped(summaries, quantile))));
+    }
   }
   return table;
 }
 
 Table slowest_pairs_table(const TopologyCase& one, const Json& context, bool judge_shared) {
   const PairNumbers numbers = pair_numbers(one);
-  Table table{.columns = {{.head = "from", .is_text = true},
-                          {.head = "to", .is_text = true},
-                          {"hops"},
-                          {numbers.bandwidths() ? "bandwidth" : "one way"},
-                          {"times the median", "", "of as many hops"},
-                          {"repetitions"}},
-              .key_columns = 2,
-              .title = "slowest pairs, not judged: " + case_title(one)};
+  Table table{.key_columns = 2, .title = "slowest pairs, not judged: " + case_title(one)};
   if (ranks_shared_cores(one) && !judge_shared) return table;
   const auto summaries = summaries_of(one);
   std::map<std::pair<std::uint64_t, std::uint64_t>, std::vector<const MatrixSummary::Pair*>> found;
@@ -231,11 +224,13 @@ Table slowest_pairs_table(const TopologyCase& one, const Json& context, bool jud
       slow, {}, [](const Slow& each) { return std::pair(-real(each.times), -each.of_median); });
   for (const Slow& each : slow) {
     if (table.lines() == kShown) break;
-    table.add_line({rank_text(context, static_cast<std::uint32_t>(each.pair->from)),
-                    rank_text(context, static_cast<std::uint32_t>(each.pair->to)),
-                    fmt::format("{}", each.pair->hops), numbers.text(each.ns),
-                    fmt::format("{:.2f}", each.of_median),
-                    fmt::format("{} of {}", each.times, summaries.size())});
+    TableLine line(table);
+    line.add_text("from", rank_text(context, static_cast<std::uint32_t>(each.pair->from)));
+    line.add_text("to", rank_text(context, static_cast<std::uint32_t>(each.pair->to)));
+    line.add({"hops"}, fmt::format("{}", each.pair->hops));
+    line.add({numbers.bandwidths() ? "bandwidth" : "one way"}, numbers.text(each.ns));
+    line.add({"times the median", "", "of as many hops"}, fmt::format("{:.2f}", each.of_median));
+    line.add({"repetitions"}, fmt::format("{} of {}", each.times, summaries.size()));
   }
   return table;
 }
