@@ -52,7 +52,7 @@ void add_numbers(TopologyCase& one, TopologyModels models) {
 }
 
 /// The host that the result's context names for a rank; empty: none.
-std::string host_of(const Json& context, std::uint32_t rank) {
+std::string host_of(const Json& context, std::uint64_t rank) {
   for (const Json& one : list_at(context, "/rdmameter/ranks"))
     if (fact_at(one, "rank") == Json(rank))
       if (const Json& host = fact_at(one, "host"); host.is_string())
@@ -175,7 +175,7 @@ std::optional<Straggler> straggler_of(const TopologyCase& one, const Matrix& mat
   return found.rank ? std::optional(found) : std::nullopt;
 }
 
-std::string rank_text(const Json& context, std::uint32_t rank) {
+std::string rank_text(const Json& context, std::uint64_t rank) {
   const std::string host = host_of(context, rank);
   return fmt::format("rank {}{}", rank, host.empty() ? "" : " (" + host + ")");
 }

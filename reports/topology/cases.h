@@ -84,7 +84,7 @@ std::optional<Straggler> straggler_of(const TopologyCase& one, const Matrix& mat
                                       bool judge_shared = false);
 
 /// "rank 5 (beta)": with its host, where the context has it.
-std::string rank_text(const Json& context, std::uint32_t rank);
+std::string rank_text(const Json& context, std::uint64_t rank);
 
 /// "rank 5 (beta) takes 3.0 times as long as the others": empty where nothing is slow.
 /// @param context  of the result, for the name of the host

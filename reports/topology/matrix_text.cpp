@@ -215,16 +215,13 @@ std::vector<std::string> failed_pairs_text(const TopologyCase& one, const Json& 
       break;
     }
     const bool one_way = failure.upwards.size() == 1, down = !failure.upwards.contains(true);
-    const auto name = [&](std::uint64_t rank) {
-      return rank_text(context, static_cast<std::uint32_t>(rank));
-    };
     const std::string often = repetitions == 1 ? ""
                                                : fmt::format(" in {} of {} repetitions",
                                                              failure.rows.size(), repetitions);
-    sentences.push_back(fmt::format("{} {} {} {} failed{}: {}", one_way ? "from" : "between",
-                                    name(down ? ranks.second : ranks.first), one_way ? "to" : "and",
-                                    name(down ? ranks.first : ranks.second), often,
-                                    printable(failure.reason)));
+    sentences.push_back(fmt::format(
+        "{} {} {} {} failed{}: {}", one_way ? "from" : "between",
+        rank_text(context, down ? ranks.second : ranks.first), one_way ? "to" : "and",
+        rank_text(context, down ? ranks.first : ranks.second), often, printable(failure.reason)));
   }
   return sentences;
 }

@@ -225,8 +225,8 @@ Table slowest_pairs_table(const TopologyCase& one, const Json& context, bool jud
   for (const Slow& each : slow) {
     if (table.lines() == kShown) break;
     TableLine line(table);
-    line.add_text("from", rank_text(context, static_cast<std::uint32_t>(each.pair->from)));
-    line.add_text("to", rank_text(context, static_cast<std::uint32_t>(each.pair->to)));
+    line.add_text("from", rank_text(context, each.pair->from));
+    line.add_text("to", rank_text(context, each.pair->to));
     line.add({"hops"}, fmt::format("{}", each.pair->hops));
     line.add({numbers.bandwidths() ? "bandwidth" : "one way"}, numbers.text(each.ns));
     line.add({"times the median", "", "of as many hops"}, fmt::format("{:.2f}", each.of_median));
