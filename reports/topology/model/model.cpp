@@ -208,10 +208,6 @@ class ModelCollector {
   std::size_t rows_with_memory_ = 0, rows_of_closed_form_ = 0;
 };
 
-bool has_one_beta(const TopologyModel& model) {
-  return model.latency && !model.latency->by_kind() && model.latency->knows_beta();
-}
-
 PredictedLatency by_hops(const CostFit& fit, const std::string& graph, const Prediction& prediction,
                          double bytes) {
   PredictedLatency latency;
@@ -342,23 +338,21 @@ Number message_interval_ns(const Row& row) {
   return real(row.topology->ranks) * real(row.bandwidth->window_ns) / real(row.bandwidth->messages);
 }
 
-Number collective_bound_ns(const TopologyModel& model, const CollectiveData& data) {
-  if (!has_one_beta(model)) return std::nullopt;
-  const Costs costs = model.latency->costs();
-  return real(data.steps) * costs.alpha_ns + real(data.step_bytes) * costs.beta_ns_per_byte;
-}
-
 Number model_share(const TopologyModel& model, const Row& row) {
+  if (!model.latency || model.latency->by_kind() || !model.latency->knows_beta())
+    return std::nullopt;
+  const Costs costs = model.latency->costs();
   if (row.topology && row.topology->collective && row.latency) {
-    const auto bound_ns = collective_bound_ns(model, *row.topology->collective);
+    const CollectiveData& data = *row.topology->collective;
     const double time_ns = median_ns(*row.latency);
-    return bound_ns && time_ns > 0 ? std::optional(*bound_ns / time_ns) : std::nullopt;
+    const double bound_ns =
+        real(data.steps) * costs.alpha_ns + real(data.step_bytes) * costs.beta_ns_per_byte;
+    return time_ns > 0 ? std::optional(bound_ns / time_ns) : std::nullopt;
   }
   const auto interval_ns = message_interval_ns(row);
-  if (!interval_ns || !row.topology->hops || !has_one_beta(model)) return std::nullopt;
+  if (!interval_ns || !row.topology->hops) return std::nullopt;
   const Reach reach = reach_of(row.topology->traffic);
   if (reach != Reach::once && reach != Reach::between_all) return std::nullopt;
-  const Costs costs = model.latency->costs();
   const double bytes_ns = real(message_size_of(row)) * costs.beta_ns_per_byte;
   return (costs.alpha_ns + hops_of(*row.topology) * bytes_ns) / *interval_ns;
 }

@@ -82,15 +82,13 @@ std::size_t model_of(TopologyModels models, const Row& row);
 /// The time from one message of a rank to its next, of a row whose rate was measured [ns].
 Number message_interval_ns(const Row& row);
 
-/// The least time of a collective whose messages go to neighbours: steps * alpha + what they send *
-/// beta. Nothing: the costs are not known, or hosts mix, so that there is no one alpha.
-Number collective_bound_ns(const TopologyModel& model, const CollectiveData& data);
-
-/// Of a collective: its bound / the median time. Else:
+/// Of a collective: its bound / the median time, the bound being the least time where messages go
+/// to neighbours: steps * alpha + what they send * beta. Else:
 /// which part of its model a measured exchange reaches: (alpha + hops * bytes * beta) of the
 /// latencies / message_interval_ns(), hops being how often a message is sent. All-to-all in p - 1
-/// steps: (p-1)(alpha + m beta) over a mesh. Beyond 1: messages overlap. Nothing where that takes
-/// more than is known here, as of an incast.
+/// steps: (p-1)(alpha + m beta) over a mesh. Beyond 1: messages overlap.
+/// @return nothing: the costs are not known, hosts mix, so that there is no one alpha, or it takes
+///         more than is known here, as of an incast
 Number model_share(const TopologyModel& model, const Row& row);
 
 /// The predicted latency of one message.
