@@ -55,12 +55,6 @@ double median_ns(const LatencyData& latency) {
   return real(percentile(latency.histogram, 50)) / (latency.half_round_trip ? 2 : 1);
 }
 
-/// How often a message of this traffic was sent on its way, on average.
-/// @pre the hops are known
-double hops_of(const TopologyData& topology) {
-  return reach_of(topology.traffic) == Reach::once ? 1 : std::max(1.0, topology.hops->mean);
-}
-
 /// What a rank's connections take [bytes].
 /// @param axes   of a case, or the setting of a model
 /// @param peers  QPs of a rank; of one datagram QP, the ranks that it has room for messages of. Each
@@ -80,11 +74,6 @@ double connection_memory(const Json& axes, bool one_qp, std::uint64_t peers,
                         .hop_classes = std::max<std::uint64_t>(hop_classes, 1),
                         .cqs = cq_each ? std::max<std::uint64_t>(peers, 1) : 1,
                         .datagram = one_qp}));
-}
-
-bool has_one_qp(const std::string& graph) {
-  const auto shape = find_shape(graph);
-  return shape && shape->shape->datagrams;
 }
 
 /// Collects what the rows of one setting say.
@@ -190,7 +179,8 @@ class ModelCollector {
   void add_memory(const Row& row) {
     const TopologyData& topology = *row.topology;
     if (topology.collective) return;
-    const bool one_qp = has_one_qp(topology.graph);
+    const auto shape = find_shape(topology.graph);
+    const bool one_qp = shape && shape->shape->datagrams;
     const auto peers = one_qp ? topology.ranks - 1 : std::max<std::uint64_t>(1, most_qps(topology));
     const double bytes = sum_of_amounts(topology.connection_bytes);
     if (!(bytes > 0)) return;
@@ -353,8 +343,9 @@ Number model_share(const TopologyModel& model, const Row& row) {
   if (!interval_ns || !row.topology->hops) return std::nullopt;
   const Reach reach = reach_of(row.topology->traffic);
   if (reach != Reach::once && reach != Reach::between_all) return std::nullopt;
+  const double hops = reach == Reach::once ? 1 : std::max(1.0, row.topology->hops->mean);
   const double bytes_ns = real(message_size_of(row)) * costs.beta_ns_per_byte;
-  return (costs.alpha_ns + hops_of(*row.topology) * bytes_ns) / *interval_ns;
+  return (costs.alpha_ns + hops * bytes_ns) / *interval_ns;
 }
 
 ModelShape shape_of(const Row& row) {
