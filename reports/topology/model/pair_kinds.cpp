@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <set>
 #include <string>
 #include <utility>
 
@@ -95,44 +94,38 @@ PairsByKind direct_pairs() {
   return pairs;
 }
 
-/// Counts pairs of one kind.
-class KindCounter {
- public:
-  void add(const CountedRoute& route) {
-    ++pairs_;
-    ++ends_[route.lower_end];
-    ++ends_[route.higher_end];
-    for (std::size_t edge = 0; edge < kHostKinds; ++edge) hops_[edge] += route.hops[edge];
-    if (seen_.insert(route).second) routes_.push_back(route.kinds());
-  }
+/// Routes of one kind of pairs, and how many pairs have each.
+using RouteCounts = std::map<CountedRoute, std::uint64_t>;
 
-  PairsOfKind take() {
-    PairsOfKind pairs{.share = {}, .mean = {}, .routes = std::move(routes_)};
-    for (std::size_t edge = 0; edge < kHostKinds && pairs_ > 0; ++edge) {
-      pairs.mean.first[edge] = real(ends_[edge]) / 2 / real(pairs_);
-      pairs.mean.hops[edge] = real(hops_[edge]) / real(pairs_);
+PairsOfKind pairs_with(const RouteCounts& counts) {
+  PairsOfKind pairs;
+  double all = 0;
+  for (const auto& [route, count] : counts) {
+    const RouteKinds& kinds = pairs.routes.emplace_back(route.kinds());
+    all += real(count);
+    for (std::size_t edge = 0; edge < kHostKinds; ++edge) {
+      pairs.mean.first[edge] += real(count) * kinds.first[edge];
+      pairs.mean.hops[edge] += real(count) * kinds.hops[edge];
     }
-    return pairs;
   }
-
- private:
-  std::uint64_t pairs_ = 0;
-  std::array<std::uint64_t, kHostKinds> ends_{}, hops_{};  ///< by kind of edge
-  std::set<CountedRoute> seen_;
-  std::vector<RouteKinds> routes_;
-};
+  for (std::size_t edge = 0; edge < kHostKinds && all > 0; ++edge) {
+    pairs.mean.first[edge] /= all;
+    pairs.mean.hops[edge] /= all;
+  }
+  return pairs;
+}
 
 PairsByKind relayed_pairs(const Graph& graph, const RankPlaces& places, std::uint64_t sources) {
-  ByKind<KindCounter> counters;
+  ByKind<RouteCounts> counts;
   for (const Rank source : sources_among(graph.ranks(), sources)) {
     const Tree tree = tree_from(graph, source);
     const std::vector<CountedRoute> routes = routes_from(tree, places, source);
     for (Rank to = 0; to < graph.ranks(); ++to)
       if (to != source && tree.hops[to] != kUnreachable)
-        counters[kind_of(places[source], places[to])].add(routes[to]);
+        ++counts[kind_of(places[source], places[to])][routes[to]];
   }
   PairsByKind pairs;
-  for (std::size_t kind = 0; kind < kHostKinds; ++kind) pairs[kind] = counters[kind].take();
+  for (std::size_t kind = 0; kind < kHostKinds; ++kind) pairs[kind] = pairs_with(counts[kind]);
   return pairs;
 }
 
