@@ -79,7 +79,7 @@ HopCount count_closed(const ChosenShape& shape, const ChosenTraffic& traffic, Ra
 std::optional<Flow> first_unreached(const Graph& graph, const Receivers& receivers) {
   for (Rank from = 0; from < graph.ranks(); ++from) {
     const std::vector<std::uint32_t> hops = tree_from(graph, from).hops;
-    if (std::ranges::count(hops, kUnreachable) == 0) break;  // nor is there any from other ranks
+    if (std::ranges::count(hops, kUnreachable) == 0) break;  // the graph is connected
     for (const Rank to : receivers(from))
       if (hops[to] == kUnreachable) return Flow{from, to};
   }
