@@ -81,10 +81,9 @@ class FieldWriter {
   void embedded(const char* key, const auto& value, const auto& to_json, const auto&) {
     constant(key, to_json(value));
   }
-  /// A value of an enum; `name` gives "" beyond the last one.
-  template <class Enum>
-  void named(const char* key, Enum value, const char* (*name)(Enum)) {
-    constant(key, name(value));
+  /// A value of an enum. @param names  of all values, in their order
+  void named(const char* key, auto value, const auto& names) {
+    constant(key, names.at(static_cast<std::size_t>(value)));
   }
   void constant(const char* key, const auto& value) {
     keys_.emplace_back(key);
@@ -188,16 +187,14 @@ class FieldReader {
     value = from_json(json_.at(key));
   }
   template <class Enum>
-  void named(const char* key, Enum& value, const char* (*name)(Enum)) {
+  void named(const char* key, Enum& value, const auto& names) {
     keys_.emplace_back(key);
     const auto found = object_.find(std::string_view(key));
-    for (value = Enum(); *name(value) != '\0';
-         value = static_cast<Enum>(static_cast<int>(value) + 1))
-      if (found != object_.end() && *found == name(value)) return;
-    std::vector<std::string_view> names;
-    while (*name(static_cast<Enum>(names.size())) != '\0')
-      names.emplace_back(name(static_cast<Enum>(names.size())));
-    json_.at(key).one_of(names);  // refuses it
+    std::string_view text;
+    if (found != object_.end() && found->is_string()) text = found->get_ref<const std::string&>();
+    const auto name = std::ranges::find(names, text);
+    if (name == names.end()) json_.at(key).one_of(names);  // refuses it
+    value = static_cast<Enum>(name - names.begin());
   }
   void constant(const char* key, const auto& value) {
     keys_.emplace_back(key);

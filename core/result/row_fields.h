@@ -38,7 +38,7 @@ void complete(HistogramData& data, const CheckedJson& json);
 nlohmann::ordered_json statistics_to_json(const HistogramData& data, unsigned divisor);
 
 void list_fields(auto& fields, Is<LatencyData> auto& data) {
-  fields.named("definition", data.definition, definition_name);
+  fields.named("definition", data.definition, kDefinitionNames);
   fields.beside([&] { return statistics_to_json(data.histogram, 1); });
   fields.derived("half_round_trip", [&] {
     return data.half_round_trip ? statistics_to_json(data.histogram, 2) : nlohmann::ordered_json();
@@ -62,7 +62,7 @@ void list_fields(auto& fields, Is<BandwidthData> auto& data) {
   fields.derived("gbps", [&] { return bandwidth_gbps(data); });
   fields.derived("mib_per_s", [&] { return bandwidth_mib_per_s(data); });
   fields.derived("mmsg_per_s", [&] { return bandwidth_mmsg_per_s(data); });
-  fields.named("counted_by", data.counted_by, counted_by_name);
+  fields.named("counted_by", data.counted_by, kCountedByNames);
   fields("injected", data.injected);
   fields("short_window", data.short_window);
   fields("traffic_messages", data.traffic_messages);
@@ -259,7 +259,7 @@ void list_fields(auto& fields, Is<SettledMetric> auto& settled) {
 }
 
 void list_fields(auto& fields, Is<UntilData> auto& data) {
-  fields.named("ended", data.ended, ended_name);
+  fields.named("ended", data.ended, kEndedNames);
   fields("metrics", data.metrics, {.max_size = kMaxUntilMetrics});
 }
 
@@ -313,7 +313,7 @@ void list_fields(auto& fields, Is<CollectiveData> auto& data) {
 }
 
 void list_fields(auto& fields, Is<Straggler> auto& straggler) {
-  fields.named("verdict", straggler.verdict, verdict_name);
+  fields.named("verdict", straggler.verdict, kStragglerNames);
   fields("rank", straggler.rank, {.max = kMaxRanks - 1});
   fields("to", straggler.to, {.max = kMaxRanks - 1});
   fields("factor", straggler.factor);
@@ -365,7 +365,7 @@ void list_fields(auto& fields, Is<Row> auto& row) {
   const auto message_of = [&row](Status status) {
     return row.status == status ? std::optional(row.message) : std::nullopt;
   };
-  fields.derived("name", [&] { return row.name + std::string(name_suffix(row.status)); });
+  fields.derived("name", [&] { return row.name + std::string(name_in(kNameSuffixes, row.status)); });
   fields("family_index", row.family_index, {.max = kMaxExactCount});
   fields.derived("per_family_instance_index", [] { return std::uint64_t{0}; });
   fields("run_name", row.name);

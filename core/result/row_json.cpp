@@ -57,46 +57,9 @@ void complete(Row& row, const CheckedJson& json) {
     row.message = json.at("skip_message").text();
   }
   const CheckedJson name = json.at("name");
-  if (name.text() != row.name + std::string(name_suffix(row.status)))
-    name.fail(fmt::format("is not `run_name` and \"{}\"", name_suffix(row.status)));
-}
-
-std::string_view name_suffix(Row::Status status) {
-  switch (status) {
-    case Row::Status::ok:
-      return "";
-    case Row::Status::error:
-      return "/error";
-    case Row::Status::skipped:
-      return "/skipped";
-  }
-  return "";
-}
-
-const char* counted_by_name(BandwidthData::CountedBy end) {
-  switch (end) {
-    case BandwidthData::CountedBy::initiator:
-      return "initiator";
-    case BandwidthData::CountedBy::receiver:
-      return "receiver";
-  }
-  return "";
-}
-
-const char* ended_name(UntilData::Ended ended) {
-  switch (ended) {
-    case UntilData::Ended::reached:
-      return "reached";
-    case UntilData::Ended::repetitions:
-      return "repetitions";
-    case UntilData::Ended::budget:
-      return "budget";
-    case UntilData::Ended::noise:
-      return "noise";
-    case UntilData::Ended::not_measured:
-      return "not_measured";
-  }
-  return "";
+  const std::string_view suffix = name_in(kNameSuffixes, row.status);
+  if (name.text() != row.name + std::string(suffix))
+    name.fail(fmt::format("is not `run_name` and \"{}\"", suffix));
 }
 
 double bandwidth_gbps(std::uint64_t bytes, std::uint64_t window_ns) {
@@ -216,29 +179,13 @@ void check_lengths(const TopologyData& data) {
   for (const auto& row : data.matrix_ns) check(row.empty() ? 1 : row.size(), "matrix_ns");
 }
 
-const char* verdict_name(Straggler::Verdict verdict) {
-  switch (verdict) {
-    case Straggler::Verdict::none:
-      return "none";
-    case Straggler::Verdict::node:
-      return "node";
-    case Straggler::Verdict::path:
-      return "path";
-    case Straggler::Verdict::direction:
-      return "direction";
-    case Straggler::Verdict::unknown:
-      return "unknown";
-  }
-  return "";
-}
-
 void complete(Straggler& straggler, const CheckedJson& json) {
   using enum Straggler::Verdict;
   const bool one = straggler.verdict == node;
   const bool two = straggler.verdict == path || straggler.verdict == direction;
   const auto check = [&](bool there, bool wanted, const char* key) {
     if (there != wanted)
-      json.fail(fmt::format("of the verdict \"{}\" {} `{}`", verdict_name(straggler.verdict),
+      json.fail(fmt::format("of the verdict \"{}\" {} `{}`", name_in(kStragglerNames, straggler.verdict),
                             wanted ? "needs" : "has no", key));
   };
   check(straggler.rank.has_value(), one || two, "rank");
@@ -361,28 +308,6 @@ Json statistics_to_json(const HistogramData& data, unsigned divisor) {
     json[key] = value && data.count != 0 ? number_to_json(*value) : Json();
   });
   return json;
-}
-
-const char* definition_name(LatencyData::Definition definition) {
-  switch (definition) {
-    case LatencyData::Definition::round_trip:
-      return "round_trip";
-    case LatencyData::Definition::completion:
-      return "completion";
-    case LatencyData::Definition::call:
-      return "call";
-    case LatencyData::Definition::exchange:
-      return "exchange";
-    case LatencyData::Definition::collective:
-      return "collective";
-    case LatencyData::Definition::response:
-      return "response";
-    case LatencyData::Definition::service:
-      return "service";
-    case LatencyData::Definition::lateness:
-      return "lateness";
-  }
-  return "";
 }
 
 void complete(HistogramData& data, const CheckedJson& json) {

@@ -32,14 +32,28 @@ inline constexpr std::array<std::string_view, 5> kBulk{"histogram", "half_round_
 /// The row without kBulk; the statistics of its latencies are those that the JSON states.
 Row row_without_bulk(const nlohmann::ordered_json& json, const std::string& where);
 
-/// The end of the name of a row with this status: "", "/error" or "/skipped".
-std::string_view name_suffix(Row::Status status);
+// The names of enums' values.
 
-/// "round_trip", "completion"... "" beyond the last value; so do the other names.
-const char* definition_name(LatencyData::Definition definition);
-const char* counted_by_name(BandwidthData::CountedBy end);
-const char* ended_name(UntilData::Ended ended);
-const char* verdict_name(Straggler::Verdict verdict);
+/// @param names  one for each value, in their order, up to Last
+template <auto Last>
+constexpr auto names_to(const auto&... names) {
+  static_assert(sizeof...(names) == static_cast<std::size_t>(Last) + 1);
+  return std::array<std::string_view, sizeof...(names)>{names...};
+}
+std::string_view name_in(const auto& names, auto value) {
+  return names.at(static_cast<std::size_t>(value));
+}
+
+/// The end of the name of a row with this status.
+inline constexpr auto kNameSuffixes = names_to<Row::Status::skipped>("", "/error", "/skipped");
+inline constexpr auto kDefinitionNames = names_to<LatencyData::Definition::lateness>(
+    "round_trip", "completion", "call", "exchange", "collective", "response", "service", "lateness");
+inline constexpr auto kCountedByNames =
+    names_to<BandwidthData::CountedBy::receiver>("initiator", "receiver");
+inline constexpr auto kEndedNames = names_to<UntilData::Ended::not_measured>(
+    "reached", "repetitions", "budget", "noise", "not_measured");
+inline constexpr auto kStragglerNames =
+    names_to<Straggler::Verdict::unknown>("none", "node", "path", "direction", "unknown");
 
 /// Payload over window, and messages over window; 0 for an empty window.
 double bandwidth_gbps(const BandwidthData& data);                              ///< [1e9 bits/s]

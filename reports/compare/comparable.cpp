@@ -233,7 +233,7 @@ class Collector {
     ComparableCase& found = cases[index];
     if (row.latency) {
       found.half = row.latency->half_round_trip;
-      found.definition = fmt::format("{} [ns]", definition_name(row.latency->definition));
+      found.definition = fmt::format("{} [ns]", name_in(kDefinitionNames, row.latency->definition));
     }
     return found;
   }

@@ -30,7 +30,7 @@ namespace {
 std::string latency_name(const LatencyData& latency) {
   if (latency.half_round_trip) return "half RTT";
   if (latency.definition == LatencyData::Definition::round_trip) return "RTT";
-  return definition_name(latency.definition);
+  return std::string(name_in(kDefinitionNames, latency.definition));
 }
 
 std::string latency_text(const LatencyData& latency) {
