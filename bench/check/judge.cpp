@@ -311,7 +311,7 @@ std::string together_text(std::span<const CheckSubject> subjects,
                   metric_text(Metric::gbps, all), 100 * all / alone);
   for (const DeviceData& one : together->per_device)
     text += fmt::format("{}{} {}", &one == &together->per_device.front() ? ": " : ", ", one.device,
-                        metric_text(Metric::gbps, bandwidth_gbps(one.bytes, one.window_ns)));
+                        metric_text(Metric::gbps, bandwidth_gbps(one)));
   return text;
 }
 

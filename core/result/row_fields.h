@@ -51,8 +51,8 @@ void list_fields(auto& fields, Is<PeakData> auto& data) {
   fields("messages", data.messages, {.min = 1, .max = kMaxExactCount});
   fields("bytes", data.bytes);
   fields("window_ns", data.window_ns, {.min = 1});
-  fields.derived("gbps", [&] { return bandwidth_gbps(data.bytes, data.window_ns); });
-  fields.derived("mmsg_per_s", [&] { return bandwidth_mmsg_per_s(data.messages, data.window_ns); });
+  fields.derived("gbps", [&] { return bandwidth_gbps(data); });
+  fields.derived("mmsg_per_s", [&] { return bandwidth_mmsg_per_s(data); });
 }
 
 void list_fields(auto& fields, Is<BandwidthData> auto& data) {
@@ -177,7 +177,7 @@ void list_fields(auto& fields, Is<BackgroundData> auto& data) {
   fields("window_ns", data.window_ns, {.max = kMaxExactCount});
   fields("bytes", data.bytes, {.max = kMaxExactCount});
   fields.derived("operations_per_s", [&] { return background_per_s(data); });
-  fields.derived("gbps", [&] { return background_gbps(data); });
+  fields.derived("gbps", [&] { return bandwidth_gbps(data); });
   fields("alone_per_s", data.alone_per_s);
 }
 
@@ -228,8 +228,8 @@ void list_fields(auto& fields, Is<DeviceData> auto& data) {
   fields("messages", data.messages, {.max = kMaxExactCount});
   fields("bytes", data.bytes, {.max = kMaxExactCount});
   fields("window_ns", data.window_ns, {.max = kMaxExactCount});
-  fields.derived("gbps", [&] { return bandwidth_gbps(data.bytes, data.window_ns); });
-  fields.derived("mmsg_per_s", [&] { return bandwidth_mmsg_per_s(data.messages, data.window_ns); });
+  fields.derived("gbps", [&] { return bandwidth_gbps(data); });
+  fields.derived("mmsg_per_s", [&] { return bandwidth_mmsg_per_s(data); });
   fields("bound_gbps", data.bound_gbps);
   fields.derived("bound_percent", [&] { return bound_percent(data); });
   fields("line_gbps", data.line_gbps);

@@ -66,20 +66,12 @@ double bandwidth_gbps(std::uint64_t bytes, std::uint64_t window_ns) {
   return 8.0 * per_ns(bytes, window_ns);
 }
 
-double bandwidth_gbps(const BandwidthData& data) {
-  return bandwidth_gbps(data.bytes, data.window_ns);
-}
-
 double bandwidth_mib_per_s(const BandwidthData& data) {
   return per_ns(data.bytes, data.window_ns) * 1e9 / (1 << 20);
 }
 
 double bandwidth_mmsg_per_s(std::uint64_t messages, std::uint64_t window_ns) {
   return per_ns(messages, window_ns) * 1e3;
-}
-
-double bandwidth_mmsg_per_s(const BandwidthData& data) {
-  return bandwidth_mmsg_per_s(data.messages, data.window_ns);
 }
 
 std::optional<std::uint64_t> bandwidth_lost(const BandwidthData& data) {
@@ -101,7 +93,7 @@ double background_per_s(const BackgroundData& data) {
 
 std::optional<double> bound_percent(const DeviceData& data) {
   if (!data.bound_gbps || *data.bound_gbps <= 0) return std::nullopt;
-  return 100 * bandwidth_gbps(data.bytes, data.window_ns) / *data.bound_gbps;
+  return 100 * bandwidth_gbps(data) / *data.bound_gbps;
 }
 
 std::optional<double> slot_percent(const DeviceData& data) {
@@ -115,10 +107,6 @@ Json bound_to_json(const std::optional<double>& gbps) {
 
 std::optional<double> bound_from_json(const CheckedJson& json) {
   return json.null() ? std::nullopt : std::optional(json.not_negative());
-}
-
-double background_gbps(const BackgroundData& data) {
-  return per_ns(data.bytes, data.window_ns) * 8;
 }
 
 double load_part_gbps(const LoadPart& part) {

@@ -56,11 +56,17 @@ inline constexpr auto kStragglerNames =
     names_to<Straggler::Verdict::unknown>("none", "node", "path", "direction", "unknown");
 
 /// Payload over window, and messages over window; 0 for an empty window.
-double bandwidth_gbps(const BandwidthData& data);                              ///< [1e9 bits/s]
-double bandwidth_gbps(std::uint64_t bytes, std::uint64_t window_ns);           ///< likewise
+double bandwidth_gbps(std::uint64_t bytes, std::uint64_t window_ns);           ///< [1e9 bits/s]
 double bandwidth_mmsg_per_s(std::uint64_t messages, std::uint64_t window_ns);  ///< [1e6 messages/s]
 double bandwidth_mib_per_s(const BandwidthData& data);                         ///< [2^20 bytes/s]
-double bandwidth_mmsg_per_s(const BandwidthData& data);                        ///< [1e6 messages/s]
+
+// Likewise, of whatever has these members.
+double bandwidth_gbps(const auto& data) {
+  return bandwidth_gbps(data.bytes, data.window_ns);
+}
+double bandwidth_mmsg_per_s(const auto& data) {
+  return bandwidth_mmsg_per_s(data.messages, data.window_ns);
+}
 
 /// Half the width of the interval, of the median; nothing where there is no interval.
 std::optional<double> settled_share(const SettledMetric& settled);
@@ -70,7 +76,6 @@ double background_per_s(const BackgroundData& data);  ///< operations [1/s]
 std::optional<double> bound_percent(const DeviceData& data);
 /// Of the slot that it shares, what all devices there had; nothing: it shares none.
 std::optional<double> slot_percent(const DeviceData& data);
-double background_gbps(const BackgroundData& data);  ///< payload [1e9 bits/s]
 
 double load_part_gbps(const LoadPart& part);      ///< payload reached [1e9 bits/s]
 double load_offered_per_s(const LoadData& data);  ///< requests that fell due [1/s]
