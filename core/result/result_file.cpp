@@ -86,11 +86,12 @@ void check_context(const std::string& path, const Json& object) {
 /// Reads part by part: a tree of all rows takes ten times the text's room.
 class PartsReader {
  public:
-  PartsReader(const std::string& path, const ResultParts& parts, bool whole)
+  PartsReader(const std::string& path, const ResultParts& parts, Reading reading)
       : path_(path),
         parts_(parts),
-        whole_(whole),
-        rows_(whole ? std::span<const std::string_view>() : std::span(kBulk)) {}
+        reading_(reading),
+        rows_(reading == Reading::metrics ? std::span(kBulk)
+                                          : std::span<const std::string_view>()) {}
 
   /// @throws  UsageError or Json::exception; if the text is no JSON, check_json() says what
   void read(JsonParts text) {
@@ -142,14 +143,14 @@ class PartsReader {
     std::string where = fmt::format("{}: row {}", path_, ++count_);
     if (row.is_object() && row.contains("name") && row.at("name").is_string())
       where += fmt::format(" ({})", row.at("name").get_ref<const std::string&>());
-    parts_.row(whole_ ? row_from_json(row, where) : row_without_bulk(row, where), where);
+    parts_.row(row_from_json(row, where, reading_), where);
   }
 
   [[noreturn]] void fail(const char* what) const { throw UsageError("{}: {}.", path_, what); }
 
   const std::string& path_;
   const ResultParts& parts_;
-  const bool whole_;  ///< rows with what is large
+  const Reading reading_;
   RowParser rows_;
   Json seen_ = Json::object();        ///< but for the rows
   std::vector<std::string> waiting_;  ///< rows before the context
@@ -200,10 +201,10 @@ class FileText {
 };
 
 void read_text(const std::string& path, std::optional<std::string>& kept, const ResultParts& parts,
-               Rows rows) {
+               Reading reading) {
   FileText text(path, kept);
   try {
-    PartsReader(path, parts, rows == Rows::whole).read(text.parts());
+    PartsReader(path, parts, reading).read(text.parts());
   } catch (const UsageError&) {
     check_json(path, text.whole());
     throw;
@@ -216,21 +217,22 @@ void read_text(const std::string& path, std::optional<std::string>& kept, const 
 }  // namespace
 
 RowsReader rows_reader(const std::string& path) {
-  return [path, kept = std::optional<std::string>()](const ResultParts& parts, Rows rows) mutable {
-    read_text(path, kept, parts, rows);
+  return [path, kept = std::optional<std::string>()](const ResultParts& parts,
+                                                     Reading reading) mutable {
+    read_text(path, kept, parts, reading);
   };
 }
 
-void read_rows(const std::string& path, const ResultParts& parts, Rows rows) {
-  rows_reader(path)(parts, rows);
+void read_rows(const std::string& path, const ResultParts& parts, Reading reading) {
+  rows_reader(path)(parts, reading);
 }
 
-ResultFile read_result(const std::string& path, Rows rows) {
+ResultFile read_result(const std::string& path, Reading reading) {
   ResultFile file{.path = path, .context = {}, .rows = {}};
   read_rows(path,
             {[&file](Json& context) { file.context = std::move(context); },
              [&file](Row row, const std::string&) { file.rows.push_back(std::move(row)); }},
-            rows);
+            reading);
   return file;
 }
 

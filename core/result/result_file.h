@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/result/checked_json.h"
 #include "core/result/output_file.h"
 #include "core/result/row.h"
 
@@ -95,21 +96,17 @@ struct ResultParts {
   std::function<void(Row row, const std::string& where)> row;
 };
 
-enum class Rows : std::uint8_t {
-  whole,
-  metrics,  ///< what row_without_bulk() gives, several times as fast
-};
-
 /// Reads row by row: neither the file's tree nor all of its rows ever stand in memory.
+/// @param reading  Reading::metrics is several times as fast
 /// @throws UsageError  naming the file and, where known, line or row: it cannot be read, is empty,
 ///                     cut off, no JSON, no result, of another schema, lacks a key, or has a value
 ///                     out of range
-void read_rows(const std::string& path, const ResultParts& parts, Rows rows = Rows::whole);
+void read_rows(const std::string& path, const ResultParts& parts, Reading reading = Reading::file);
 /// read_rows() of a file that is read more than once: of what gives its bytes only once (stdin, a
 /// pipe) the text is kept.
-using RowsReader = std::function<void(const ResultParts& parts, Rows rows)>;
+using RowsReader = std::function<void(const ResultParts& parts, Reading reading)>;
 RowsReader rows_reader(const std::string& path);
 /// All of it. @throws as read_rows()
-ResultFile read_result(const std::string& path, Rows rows = Rows::whole);
+ResultFile read_result(const std::string& path, Reading reading = Reading::file);
 
 }  // namespace rdmameter

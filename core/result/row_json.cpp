@@ -32,12 +32,8 @@ Json row_to_json(const Row& row) {
   return write_fields(zeroed);
 }
 
-Row row_from_json(const Json& json, const std::string& where) {
-  return read_fields<Row>(CheckedJson(json, where));
-}
-
-Row row_without_bulk(const Json& json, const std::string& where) {
-  return read_fields<Row>(CheckedJson(json, where, Reading::metrics));
+Row row_from_json(const Json& json, const std::string& where, Reading reading) {
+  return read_fields<Row>(CheckedJson(json, where, reading));
 }
 
 void complete(Row& row, const CheckedJson& json) {
@@ -173,7 +169,8 @@ void complete(Straggler& straggler, const CheckedJson& json) {
   const bool two = straggler.verdict == path || straggler.verdict == direction;
   const auto check = [&](bool there, bool wanted, const char* key) {
     if (there != wanted)
-      json.fail(fmt::format("of the verdict \"{}\" {} `{}`", name_in(kStragglerNames, straggler.verdict),
+      json.fail(fmt::format("of the verdict \"{}\" {} `{}`",
+                            name_in(kStragglerNames, straggler.verdict),
                             wanted ? "needs" : "has no", key));
   };
   check(straggler.rank.has_value(), one || two, "rank");

@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/result/checked_json.h"
 #include "core/result/row.h"
 
 namespace rdmameter {
@@ -21,16 +22,16 @@ nlohmann::ordered_json row_to_json(const Row& row);
 
 /// Reads what row_to_json() wrote; derived numbers (percentiles, rates) are not looked at but
 /// derived anew. Keys of the row that we do not know are kept in `extra`.
-/// @param where  file and row, for the error's text
+/// @param where    file and row, for the error's text
+/// @param reading  Reading::metrics: the row without kBulk; the statistics of its latencies are
+///                 those that the JSON states
 /// @throws UsageError  naming `where`, the key and the reason
-Row row_from_json(const nlohmann::ordered_json& json, const std::string& where);
+Row row_from_json(const nlohmann::ordered_json& json, const std::string& where,
+                  Reading reading = Reading::file);
 
-/// Large values that hold no metric: the keys that row_without_bulk() skips.
+/// Large values that hold no metric: the keys that Reading::metrics skips.
 inline constexpr std::array<std::string_view, 5> kBulk{"histogram", "half_round_trip",
                                                        "device_counters", "resources", "points"};
-
-/// The row without kBulk; the statistics of its latencies are those that the JSON states.
-Row row_without_bulk(const nlohmann::ordered_json& json, const std::string& where);
 
 // The names of enums' values.
 
@@ -46,8 +47,9 @@ std::string_view name_in(const auto& names, auto value) {
 
 /// The end of the name of a row with this status.
 inline constexpr auto kNameSuffixes = names_to<Row::Status::skipped>("", "/error", "/skipped");
-inline constexpr auto kDefinitionNames = names_to<LatencyData::Definition::lateness>(
-    "round_trip", "completion", "call", "exchange", "collective", "response", "service", "lateness");
+inline constexpr auto kDefinitionNames =
+    names_to<LatencyData::Definition::lateness>("round_trip", "completion", "call", "exchange",
+                                                "collective", "response", "service", "lateness");
 inline constexpr auto kCountedByNames =
     names_to<BandwidthData::CountedBy::receiver>("initiator", "receiver");
 inline constexpr auto kEndedNames = names_to<UntilData::Ended::not_measured>(

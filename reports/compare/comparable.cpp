@@ -310,7 +310,7 @@ Comparable read_comparable(const std::string& path) {
   read_rows(path,
             {[&file](Json& context) { read_context(file, context); },
              [&collector](const Row& row, const std::string& where) { collector.add(row, where); }},
-            Rows::metrics);
+            Reading::metrics);
   collector.add_parts_of_sides();
   for (auto& side : file.sides) join_failures(side);
   return file;
