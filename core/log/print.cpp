@@ -132,25 +132,22 @@ int print_error() noexcept {
 
 namespace {
 
-std::atomic<TellSink*> sink{nullptr};
+std::atomic<const TellSink*> sink{nullptr};
 
 }  // namespace
 
 void tell_text(std::string_view text) noexcept {
-  if (TellSink* const taker = sink) {
-    taker->told(text);
-    return;
-  }
+  if (const TellSink* const taker = sink) return taker->told(text);
   const int before = errno;  // the caller may still need the errno of its failure
   write_patiently(STDERR_FILENO, text);
   errno = before;
 }
 
-void TellSink::take_over() noexcept {
+TellSink::TellSink(std::function<void(std::string_view text)> told) : told(std::move(told)) {
   sink = this;
 }
 
-void TellSink::give_back() noexcept {
+TellSink::~TellSink() {
   sink = nullptr;
 }
 
