@@ -118,20 +118,17 @@ class PartsReader {
     const std::string_view value = text.value();
     if (value.empty()) return false;
     Json& json = seen_[key] = Json::parse(value.begin(), value.end());
-    if (key == "context") take_context(json);
+    if (key == "context") {
+      check_context(path_, json);
+      parts_.context(json);
+    }
     return true;
-  }
-
-  void take_context(Json& context) {
-    check_context(path_, context);
-    known_ = true;
-    parts_.context(context);
   }
 
   /// Without a context the rows wait: its schema says what they are.
   bool read_row(std::string_view row) {
     if (row.empty()) return false;
-    if (known_)
+    if (seen_.contains("context"))
       take_row(row);
     else
       waiting_.emplace_back(row);
@@ -154,7 +151,6 @@ class PartsReader {
   RowParser rows_;
   Json seen_ = Json::object();        ///< but for the rows
   std::vector<std::string> waiting_;  ///< rows before the context
-  bool known_ = false;
   std::uint64_t count_ = 0;
 };
 
