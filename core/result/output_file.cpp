@@ -82,8 +82,7 @@ void check_written(const std::string& path, int error) {
   if (error == 0) return;
   if (error == EINTR) throw Interrupted("interrupted");
   if (error == EPIPE && is_stdout(path)) return;  // its reader has seen enough (`| head`)
-  throw ResultFileError(fmt::format("{}: cannot be written: {}.", path, std::strerror(error)),
-                        error);
+  throw ResultFileError("{}: cannot be written: {}.", path, std::strerror(error));
 }
 
 int write_and_close(int file, std::string_view text) {

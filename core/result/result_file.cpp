@@ -330,9 +330,8 @@ void ResultWriter::take_place() {
   const int error = file_->put(older_ >= 0);
   if (error == EEXIST) refuse_second(path_);
   if (error != 0)
-    throw ResultFileError(fmt::format("{}: cannot be replaced: {}. The rows are in {}.", path_,
-                                      std::strerror(error), file_->keep()),
-                          error);
+    throw ResultFileError("{}: cannot be replaced: {}. The rows are in {}.", path_,
+                          std::strerror(error), file_->keep());
   if (older_ >= 0) close(std::exchange(older_, -1));
 }
 
@@ -384,10 +383,9 @@ void ResultWriter::finish(std::string_view keys) {
 void ResultWriter::fail(const char* step, int error) const {
   if (error == EINTR) throw Interrupted("interrupted");
   if (error == EPIPE && is_stdout(path_)) throw Interrupted("the reader of stdout has gone");
-  throw ResultFileError(
-      fmt::format("{}: {} failed: {}. {} row{} before it {} safe.", path_, step,
-                  std::strerror(error), rows_, rows_ == 1 ? "" : "s", rows_ == 1 ? "is" : "are"),
-      error);
+  throw ResultFileError("{}: {} failed: {}. {} row{} before it {} safe.", path_, step,
+                        std::strerror(error), rows_, rows_ == 1 ? "" : "s",
+                        rows_ == 1 ? "is" : "are");
 }
 
 }  // namespace rdmameter

@@ -91,8 +91,7 @@ void add_line(History& history, const Json& value, const std::string& where) {
 }
 
 [[noreturn]] void fail(const std::string& path, int error) {
-  throw ResultFileError(
-      fmt::format("{}: the line could not be added: {}.", path, std::strerror(error)), error);
+  throw ResultFileError("{}: the line could not be added: {}.", path, std::strerror(error));
 }
 
 /// Writes all of it at the end, or takes back what arrived.
