@@ -65,17 +65,14 @@ void read_losses(const Row& row, Replicate& replicate) {
   }
 }
 
-/// A number of `ab` or of a merged result; nothing: the row has none of this name.
-std::optional<std::uint64_t> further_count(const Row& row, const std::string& where,
-                                           const char* key) {
-  if (!row.extra.contains(key)) return std::nullopt;
-  return CheckedJson(row.extra, where).at(key).count();
+/// The number of its run in a merged result; else 0.
+std::uint64_t run_number(const Row& row, const std::string& where) {
+  return row.extra.contains("run") ? CheckedJson(row.extra, where).at("run").count() : 0;
 }
 
 /// Which repetition of which run it is, and its numbers.
 Replicate replicate_of(const Row& row, const std::string& where) {
-  Replicate replicate{.run = further_count(row, where, "run").value_or(0),
-                      .repetition = row.repetition};
+  Replicate replicate{.run = run_number(row, where), .repetition = row.repetition};
   for (const MetricInfo& info : metrics())
     if (const auto value = info.value(row))
       replicate.value[static_cast<std::size_t>(info.metric)] = *value;
@@ -129,9 +126,8 @@ class Collector {
   void add(const Row& row, const std::string& where) {
     ComparableCase& test_case = case_of(row, where);
     if (row.status == Row::Status::error) {
-      test_case.failures.push_back({.run = further_count(row, where, "run").value_or(0),
-                                    .repetition = row.repetition,
-                                    .message = row.message});
+      test_case.failures.push_back(
+          {.run = run_number(row, where), .repetition = row.repetition, .message = row.message});
     } else if (row.status == Row::Status::skipped) {
       test_case.skips.push_back(row.message);
     } else if (row.interrupted) {
