@@ -21,7 +21,6 @@
 #include <cstdint>
 #include <limits>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <ranges>
 #include <set>
@@ -47,7 +46,7 @@ concept IsArray = std::same_as<Value, std::vector<typename Value::value_type>>;
 enum class FieldForm : std::uint8_t { file, message };
 
 template <class Data>
-nlohmann::ordered_json write_fields(const Data& data, FieldForm form = FieldForm::file);
+Json write_fields(const Data& data, FieldForm form = FieldForm::file);
 
 /// @throws as CheckedJson, naming the key and the reason
 template <class Data>
@@ -99,13 +98,11 @@ class FieldWriter {
   /// Calls a check that must pass before anything is written.
   void when_written(const auto& check) { check(); }
   /// Writes keys that are no fields. @throws std::logic_error  one is
-  void extra(const nlohmann::ordered_json& more);
+  void extra(const Json& more);
 
-  nlohmann::ordered_json take() { return std::move(json_); }
+  Json take() { return std::move(json_); }
 
  private:
-  using Json = nlohmann::ordered_json;
-
   static bool absent(bool value, const FieldRule&) { return !value; }
   static bool absent(const Json& value, const FieldRule&) { return value.is_null(); }
   template <class Value>
@@ -211,7 +208,7 @@ class FieldReader {
   void when_written(const auto&) {}
   /// Adds the keys that are no fields. Of JSON without bulk, only those that hold no
   /// object or array.
-  void extra(nlohmann::ordered_json& more) const;
+  void extra(Json& more) const;
 
  private:
   static constexpr std::size_t kMostKeys = 48;  ///< of a row; no limit
@@ -242,9 +239,8 @@ class FieldReader {
     value.has_value();
   };
   template <class Value>
-  static constexpr bool is_needed =
-      !(is_optional<Value> || std::same_as<Value, bool> ||
-        std::same_as<Value, nlohmann::ordered_json> || IsArray<Value>);
+  static constexpr bool is_needed = !(is_optional<Value> || std::same_as<Value, bool> ||
+                                      std::same_as<Value, Json> || IsArray<Value>);
 
   /// Sizes are the array's.
   static FieldRule of_element(const FieldRule& rule) { return {.min = rule.min, .max = rule.max}; }
@@ -254,7 +250,7 @@ class FieldReader {
   static void read(const CheckedJson& json, std::string& value, const FieldRule& rule) {
     value = json.text_within(rule.min_size, rule.max_size);
   }
-  static void read(const CheckedJson& json, nlohmann::ordered_json& value, const FieldRule&) {
+  static void read(const CheckedJson& json, Json& value, const FieldRule&) {
     value = json.object();
   }
   static void read(const CheckedJson& json, NamedCounts& counts, const FieldRule& rule);
@@ -314,12 +310,12 @@ class FieldReader {
   }
 
   const CheckedJson& json_;
-  const nlohmann::ordered_json& object_;  ///< the same
+  const Json& object_;  ///< the same
   std::vector<std::string_view> keys_;
 };
 
 template <class Data>
-nlohmann::ordered_json write_fields(const Data& data, FieldForm form) {
+Json write_fields(const Data& data, FieldForm form) {
   FieldWriter writer(form);
   list_fields(writer, data);
   return writer.take();

@@ -26,8 +26,6 @@
 namespace rdmameter {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 /// A row is 5 KB, one full histogram 0.4 MB.
 constexpr std::size_t kMaxBytes = 512U << 20;
 
@@ -234,13 +232,13 @@ ResultFile read_result(const std::string& path, Reading reading) {
 
 // The context of a result: what it was measured with.
 
-nlohmann::ordered_json make_context(const ContextParts& parts) {
-  nlohmann::ordered_json ours = {{"schema", kResultSchema},      {"version", RDMAMETER_VERSION},
-                                 {"command", parts.command},     {"floor", parts.overhead},
-                                 {"initiator", parts.initiator}, {"responder", parts.responder}};
+Json make_context(const ContextParts& parts) {
+  Json ours = {{"schema", kResultSchema},      {"version", RDMAMETER_VERSION},
+               {"command", parts.command},     {"floor", parts.overhead},
+               {"initiator", parts.initiator}, {"responder", parts.responder}};
   // insert() leaves what is there: `schema` cannot be shadowed.
   if (parts.extra.is_object()) ours.insert(parts.extra.begin(), parts.extra.end());
-  nlohmann::ordered_json context = nlohmann::ordered_json::object();
+  Json context = Json::object();
   if (parts.google_benchmark.is_object()) context.update(parts.google_benchmark);
   context["rdmameter"] = std::move(ours);
   return context;
@@ -279,8 +277,7 @@ int lock_older(const std::string& path) {
 
 }  // namespace
 
-ResultWriter::ResultWriter(std::string path, const nlohmann::ordered_json& context,
-                           Replacing replacing)
+ResultWriter::ResultWriter(std::string path, const Json& context, Replacing replacing)
     : path_(std::move(path)),
       head_("{\"context\": " + json_text(context) + ",\n\"benchmarks\": ["),
       trailer_at_(head_.size()),

@@ -5,7 +5,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -22,14 +21,13 @@ inline constexpr std::string_view kResultSchema = "rdmameter.result.v1";
 
 /// The parts of `context`. A part that is not known, or does not exist, stays null.
 struct ContextParts {
-  nlohmann::ordered_json
-      google_benchmark;             ///< date, host_name, num_cpus...: keys of `context` itself
-  std::string command;              ///< without secrets
-  nlohmann::ordered_json overhead;  ///< the instrument's, in the key `floor`
-  nlohmann::ordered_json initiator, responder;  ///< environments
-  nlohmann::ordered_json extra;                 ///< further keys of context.rdmameter
+  Json google_benchmark;      ///< date, host_name, num_cpus...: keys of `context` itself
+  std::string command;        ///< without secrets
+  Json overhead;              ///< the instrument's, in the key `floor`
+  Json initiator, responder;  ///< environments
+  Json extra;                 ///< further keys of context.rdmameter
 };
-nlohmann::ordered_json make_context(const ContextParts& parts);
+Json make_context(const ContextParts& parts);
 
 /// When a new result takes the place of a file that is there already; until then that one is as it
 /// was, and whatever ends the program leaves one of the two, valid.
@@ -44,7 +42,7 @@ class ResultWriter {
   /// @throws UsageError       nothing can be written there (core/result/output_file.h), or another
   ///                          process is writing it
   /// @throws ResultFileError  it cannot be written
-  ResultWriter(std::string path, const nlohmann::ordered_json& context,
+  ResultWriter(std::string path, const Json& context,
                Replacing replacing = Replacing::with_first_row);
   /// Finishes, but for Replacing::when_finished: what was not finished never stood there.
   ~ResultWriter();
@@ -85,13 +83,13 @@ class ResultWriter {
 /// A result file, read.
 struct ResultFile {
   std::string path;
-  nlohmann::ordered_json context;
+  Json context;
   std::vector<Row> rows;
 };
 
 /// What becomes of a file's parts, in this order.
 struct ResultParts {
-  std::function<void(nlohmann::ordered_json& context)> context;  ///< checked: ours, of our schema
+  std::function<void(Json& context)> context;  ///< checked: ours, of our schema
   /// @param where  "FILE: row 3 (NAME)", for the text of errors
   std::function<void(Row row, const std::string& where)> row;
 };

@@ -18,7 +18,7 @@ inline constexpr FieldRule kExactCount{.max = kMaxExactCount};
 void list_fields(auto& fields, Is<HistogramData> auto& data) {
   using Bucket = decltype(HistogramData::buckets)::value_type;
   const auto column = [&data](auto Bucket::*part) {
-    auto json = nlohmann::ordered_json::array();
+    auto json = Json::array();
     for (const Bucket& bucket : data.buckets) json.push_back(count_to_json(bucket.*part));
     return json;
   };
@@ -36,13 +36,13 @@ void list_fields(auto& fields, Is<HistogramData> auto& data) {
 void complete(HistogramData& data, const CheckedJson& json);
 
 /// Null without samples, or with too few for a percentile. @param divisor  2: half round trips
-nlohmann::ordered_json statistics_to_json(const HistogramData& data, unsigned divisor);
+Json statistics_to_json(const HistogramData& data, unsigned divisor);
 
 void list_fields(auto& fields, Is<LatencyData> auto& data) {
   fields.named("definition", data.definition, kDefinitionNames);
   fields.beside([&] { return statistics_to_json(data.histogram, 1); });
   fields.derived("half_round_trip", [&] {
-    return data.half_round_trip ? statistics_to_json(data.histogram, 2) : nlohmann::ordered_json();
+    return data.half_round_trip ? statistics_to_json(data.histogram, 2) : Json();
   });
   fields.bulk("histogram", data.histogram);
 }
@@ -230,7 +230,7 @@ void list_fields(auto& fields, Is<DeviceData> auto& data) {
 }
 
 /// Null: not known.
-nlohmann::ordered_json bound_to_json(const std::optional<double>& gbps);
+Json bound_to_json(const std::optional<double>& gbps);
 std::optional<double> bound_from_json(const CheckedJson& json);
 
 void list_fields(auto& fields, Is<PayloadBoundData> auto& bound) {

@@ -11,8 +11,6 @@
 
 namespace rdmameter {
 
-using Json = nlohmann::ordered_json;
-
 namespace {
 
 /// @return bytes or messages per ns
@@ -208,8 +206,6 @@ void complete(TopologyData& data, const CheckedJson& json) {
 }
 
 // A latency: the statistics that are written beside its histogram, and the checks of what is read.
-
-using Json = nlohmann::ordered_json;
 
 namespace {
 

@@ -4,7 +4,6 @@
 
 #include <array>
 #include <cstdint>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -18,7 +17,7 @@ namespace rdmameter {
 /// time becomes 0.
 /// @throws std::logic_error  `extra` has a key of the row, or a vector by rank has not one element
 /// for each
-nlohmann::ordered_json row_to_json(const Row& row);
+Json row_to_json(const Row& row);
 
 /// Reads what row_to_json() wrote; derived numbers (percentiles, rates) are not looked at but
 /// derived anew. Keys of the row that we do not know are kept in `extra`.
@@ -26,8 +25,7 @@ nlohmann::ordered_json row_to_json(const Row& row);
 /// @param reading  Reading::metrics: the row without kBulk; the statistics of its latencies are
 ///                 those that the JSON states
 /// @throws UsageError  naming `where`, the key and the reason
-Row row_from_json(const nlohmann::ordered_json& json, const std::string& where,
-                  Reading reading = Reading::file);
+Row row_from_json(const Json& json, const std::string& where, Reading reading = Reading::file);
 
 /// Large values that hold no metric: the keys that Reading::metrics skips.
 inline constexpr std::array<std::string_view, 5> kBulk{"histogram", "half_round_trip",

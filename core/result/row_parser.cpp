@@ -12,8 +12,6 @@
 namespace rdmameter {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 bool is_digit(char c) {
   return c >= '0' && c <= '9';
 }
@@ -197,7 +195,7 @@ void RowParser::parse_text(std::string_view text, Json& into) const {
     into = Json::parse(text.data(), text.data() + text.size());
 }
 
-const nlohmann::ordered_json& RowParser::parse(std::string_view row) {
+const Json& RowParser::parse(std::string_view row) {
   latest_ = 1 - latest_;
   texts_[latest_] = row;
   std::vector<Member> members = members_of(texts_[latest_]);
