@@ -182,14 +182,6 @@ bool parse_plain_json(std::string_view text, Json& into,
   return PlainParser(text, left_out).whole(into);
 }
 
-namespace {
-
-bool is_nested(std::string_view value) {
-  return value.starts_with('{') || value.starts_with('[');
-}
-
-}  // namespace
-
 void RowParser::parse_text(std::string_view text, Json& into) const {
   if (!parse_plain_json(text, into, left_out_))
     into = Json::parse(text.data(), text.data() + text.size());
@@ -245,7 +237,8 @@ void RowParser::build(const std::vector<Member>& members) {
 
 void RowParser::parse_member(const Member& member, Json& into) const {
   const std::string_view key = member.key.substr(1, member.key.size() - 2);
-  if (is_nested(member.value) && std::ranges::find(left_out_, key) != left_out_.end())
+  const bool nested = member.value.starts_with('{') || member.value.starts_with('[');
+  if (nested && std::ranges::find(left_out_, key) != left_out_.end())
     into = nullptr;
   else
     parse_text(member.value, into);

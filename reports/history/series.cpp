@@ -82,11 +82,6 @@ Shown shown_as(const HistorySeries& series) {
   return {unit, decimals_for(std::vector{latest / unit.size}, 3)};
 }
 
-std::string percent_text(double before, double after) {
-  if (before == 0) return "from 0";
-  return fmt::format("{:+.1f} %", (after / before - 1) * 100);
-}
-
 /// A column a number. The least span is 4 % of the middle, so that noise does not look like peaks.
 std::string spark_line(std::span<const double> values) {
   auto [low, high] = std::ranges::minmax(values);
@@ -118,8 +113,8 @@ std::string what(const HistoryEntry& entry) {
 std::string series_change_text(const HistorySeries& series, const SeriesChange& change,
                                const Shown& shown) {
   const bool better = series.metric->higher_is_better != (change.after < change.before);
-  return fmt::format("{} {}: {} to {} {} since {}, {:.1f} standard errors",
-                     better ? "better" : "worse", percent_text(change.before, change.after),
+  return fmt::format("{} {:+.1f} %: {} to {} {} since {}, {:.1f} standard errors",
+                     better ? "better" : "worse", (change.after / change.before - 1) * 100,
                      shown.text(change.before), shown.text(change.after), shown.unit.name,
                      what(*series.points[change.at].entry), change.deviations);
 }
