@@ -75,9 +75,9 @@ Replicate replicate_of(const Row& row, const std::string& where) {
   Replicate replicate{.run = run_number(row, where), .repetition = row.repetition};
   for (const MetricInfo& info : metrics())
     if (const auto value = info.value(row))
-      replicate.value[static_cast<std::size_t>(info.metric)] = *value;
+      replicate.at(info.metric) = *value;
     else if (row.bandwidth && info.group == "bandwidth")
-      replicate.value[static_cast<std::size_t>(info.metric)] = 0;  // of an empty window
+      replicate.at(info.metric) = 0;  // of an empty window
   return replicate;
 }
 
@@ -95,13 +95,10 @@ Row row_of_part(const Row& row, const LoadPart& part) {
 
 Replicate replicate_of_part(const Row& row, const std::string& where, const LoadPart& part) {
   Replicate replicate = replicate_of(row_of_part(row, part), where);
-  const auto value = [&replicate](Metric metric) -> auto& {
-    return replicate.value[static_cast<std::size_t>(metric)];
-  };
-  value(Metric::offered) = part.offered_per_s;
-  value(Metric::reached) = part.reached_per_s;
+  replicate.at(Metric::offered) = part.offered_per_s;
+  replicate.at(Metric::reached) = part.reached_per_s;
   for (const Metric of_all : {Metric::reached_share, Metric::backlog, Metric::unsent})
-    value(of_all) = kNoValues.front();
+    replicate.at(of_all) = kNoValues.front();
   return replicate;
 }
 
