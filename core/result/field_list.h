@@ -95,8 +95,6 @@ class FieldWriter {
   }
   /// The keys of an object, among those of this one.
   void beside(const auto& make) { json_.update(make()); }
-  /// Calls a check that must pass before anything is written.
-  void when_written(const auto& check) { check(); }
   /// Writes keys that are no fields. @throws std::logic_error  one is
   void extra(const Json& more);
 
@@ -205,7 +203,6 @@ class FieldReader {
     keys_.emplace_back(key);
   }
   void beside(const auto&) {}
-  void when_written(const auto&) {}
   /// Adds the keys that are no fields. Of JSON without bulk, only those that hold no
   /// object or array.
   void extra(Json& more) const;

@@ -18,11 +18,24 @@ double per_ns(std::uint64_t amount, std::uint64_t window_ns) {
   return window_ns == 0 ? 0.0 : static_cast<double>(amount) / static_cast<double>(window_ns);
 }
 
+/// @throws std::logic_error  a vector by rank has not one element for each
+void check_lengths(const TopologyData& data) {
+  const auto check = [&data](std::size_t length, const char* key) {
+    if (length != 0 && length != data.ranks)
+      throw std::logic_error(std::string("a topology needs one element for each rank: ") + key);
+  };
+  check(data.qps_per_rank.size(), "qps_per_rank");
+  check(data.rank_gbps.size(), "rank_gbps");
+  check(data.matrix_ns.size(), "matrix_ns");
+  for (const auto& row : data.matrix_ns) check(row.empty() ? 1 : row.size(), "matrix_ns");
+}
+
 }  // namespace
 
 /// A row without a measurement has zeros where Google Benchmark leaves out keys that its own
 /// compare.py needs.
 Json row_to_json(const Row& row) {
+  if (row.topology) check_lengths(*row.topology);
   if (row.status == Row::Status::ok) return write_fields(row);
   Row zeroed = row;
   zeroed.iterations = 0;
@@ -149,17 +162,6 @@ void check_length(const CheckedJson& json, std::uint64_t ranks) {
 }
 
 }  // namespace
-
-void check_lengths(const TopologyData& data) {
-  const auto check = [&data](std::size_t length, const char* key) {
-    if (length != 0 && length != data.ranks)
-      throw std::logic_error(std::string("a topology needs one element for each rank: ") + key);
-  };
-  check(data.qps_per_rank.size(), "qps_per_rank");
-  check(data.rank_gbps.size(), "rank_gbps");
-  check(data.matrix_ns.size(), "matrix_ns");
-  for (const auto& row : data.matrix_ns) check(row.empty() ? 1 : row.size(), "matrix_ns");
-}
 
 void complete(Straggler& straggler, const CheckedJson& json) {
   using enum Straggler::Verdict;
