@@ -22,8 +22,6 @@
 namespace rdmameter {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 class CheckJudge {
  public:
   CheckJudge(std::span<const CheckSubject> subjects, std::span<const CheckReading> readings)
