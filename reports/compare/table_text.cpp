@@ -137,7 +137,9 @@ std::string tally_text(const Comparison& comparison) {
   std::string text = count_text(comparison.cases.size(), "case");
   const char* separator = ": ";
   for (std::size_t i = 0; i < kVerdictNames.size(); ++i)
-    if (const std::size_t count = comparison.count(static_cast<CaseVerdict>(i)); count > 0) {
+    if (const auto count = std::ranges::count(comparison.cases, static_cast<CaseVerdict>(i),
+                                              &CaseComparison::verdict);
+        count > 0) {
       text += fmt::format("{}{} {}", separator, count, kVerdictNames[i].text);
       separator = ", ";
     }
