@@ -57,7 +57,7 @@ struct Part {
   bool all_measured = true;
 };
 
-Part look_at(const std::string& path, Rows looked) {
+Part look_at(const std::string& path, Reading looked) {
   Part part{.path = path, .read = rows_reader(path)};
   part.read({[&](Json& context) {
                if (context.at(kOurs).contains("ab"))
@@ -120,7 +120,7 @@ class Merging {
                  [&](Row row, const std::string&) {
                    if (rows++ < part.rows) take_row(row);  // rows may come to a run that goes on
                  }},
-                Rows::whole);
+                Reading::file);
       if (rows < part.rows) refuse_changed(part.path);
     }
   }
@@ -182,7 +182,7 @@ class Merging {
 }  // namespace
 
 MergedResult merge_results(const std::vector<std::string>& paths, const std::string& command,
-                           bool allow_environment_change, Rows looked) {
+                           bool allow_environment_change, Reading looked) {
   const auto merging = std::make_shared<Merging>(command, allow_environment_change);
   for (const std::string& path : paths) merging->add(look_at(path, looked));
   return {.context = merging->context(),
@@ -192,7 +192,7 @@ MergedResult merge_results(const std::vector<std::string>& paths, const std::str
 std::string write_merged(const MergeRequest& request) {
   check_writable(request.output);
   // What goes into a stream cannot be taken back: errors must show before it is begun.
-  const Rows looked = look_at_output(request.output).stream ? Rows::whole : Rows::metrics;
+  const Reading looked = look_at_output(request.output).stream ? Reading::file : Reading::metrics;
   const MergedResult merged =
       merge_results(request.files, request.command, request.allow_environment_change, looked);
   ResultWriter writer(request.output, merged.context, Replacing::when_finished);

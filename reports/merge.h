@@ -24,12 +24,12 @@ struct MergedResult {
 /// Nothing is averaged, nothing lost: every row stays as it is. Files that are merged ones already
 /// bring their runs along. The rows never stand in memory all together.
 /// @param command  what stands as the merged file's command
-/// @param looked   how rows are read here; with Rows::metrics an error in what is large shows no
+/// @param looked   how rows are read here; with Reading::metrics an error in what is large shows no
 ///                 earlier than in each_row(), as it may where what was written is thrown away then
 /// @throws UsageError  a file cannot be read, is there twice, or was measured
 ///                     in another environment
 MergedResult merge_results(const std::vector<std::string>& paths, const std::string& command,
-                           bool allow_environment_change, Rows looked = Rows::metrics);
+                           bool allow_environment_change, Reading looked = Reading::metrics);
 
 struct MergeRequest {
   std::vector<std::string> files;

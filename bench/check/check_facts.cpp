@@ -18,8 +18,6 @@
 namespace rdmameter {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 constexpr std::array kModel{"vendor_id", "vendor_part_id", "driver", "link_layer"};
 
 const Json& device_at(const CheckSubject& subject, const char* end) {

@@ -17,8 +17,6 @@
 namespace rdmameter {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 /// Whose cause is a device's finding, or that no device is there, which measuring tells.
 constexpr std::array<std::string_view, 3> kToldOtherwise{"device", "slot_rate", "link"};
 

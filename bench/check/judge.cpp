@@ -22,8 +22,6 @@
 namespace rdmameter {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 class CheckJudge {
  public:
   CheckJudge(std::span<const CheckSubject> subjects, std::span<const CheckReading> readings)
@@ -311,7 +309,7 @@ std::string together_text(std::span<const CheckSubject> subjects,
                   metric_text(Metric::gbps, all), 100 * all / alone);
   for (const DeviceData& one : together->per_device)
     text += fmt::format("{}{} {}", &one == &together->per_device.front() ? ": " : ", ", one.device,
-                        metric_text(Metric::gbps, bandwidth_gbps(one.bytes, one.window_ns)));
+                        metric_text(Metric::gbps, bandwidth_gbps(one)));
   return text;
 }
 

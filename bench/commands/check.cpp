@@ -54,8 +54,6 @@ struct CheckRequest {
   std::string expect, output;  ///< result files; empty: none
 };
 
-using Json = nlohmann::ordered_json;
-
 /// Gives each row the bounds of its own devices, and keeps it. The result's context describes only
 /// those of the first.
 class CheckRows final : public RunOutput {

@@ -30,7 +30,7 @@ ExitStatus add(const HistoryArguments& options) {
   const std::string path = history_path(options.into);
   std::vector<HistoryEntry> entries;  // all are read before one is added
   for (const std::string& path_of_result : options.files) {
-    const ResultFile file = read_result(path_of_result, Rows::metrics);
+    const ResultFile file = read_result(path_of_result, Reading::metrics);
     if (const auto count = std::ranges::count_if(file.rows, &Row::interrupted); count > 0)
       tell_lines("rdmameter: {}: interrupted rows, which the history leaves out: {}\n",
                  printable(path_of_result), count);

@@ -62,8 +62,6 @@ std::string run_id() {
   return fmt::format("{:08x}{:08x}{:08x}{:08x}", bits(), bits(), bits(), bits());
 }
 
-using Json = nlohmann::ordered_json;
-
 Json values_of(const TestCase& test_case, std::span<const Axis> axes) {
   Json values = Json::object();
   for (const Axis& axis : axes)

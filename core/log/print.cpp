@@ -72,43 +72,18 @@ int write_patiently(int file, std::string_view text) noexcept {
 namespace {
 
 /// What was printed and is not written yet. Not stdio's: its write() waits for a reader for ever.
-class Printed {
- public:
-  void add(std::string_view text) noexcept {
-    const std::lock_guard lock{mutex_};
-    const bool line = text.find('\n') != text.npos && terminal_;
-    while (!text.empty() && error_ == 0) {
-      const std::size_t part = std::min(text.size(), buffer_.size() - used_);
-      std::copy_n(text.data(), part, buffer_.data() + used_);
-      used_ += part;
-      text.remove_prefix(part);
-      if (used_ == buffer_.size()) write_out();
-    }
-    if (line) write_out();
-  }
-
-  bool flush() noexcept {
-    const std::lock_guard lock{mutex_};
-    write_out();
-    return error_ == 0;
-  }
-
-  int error() noexcept {
-    const std::lock_guard lock{mutex_};
-    return error_;
-  }
-
- private:
+struct Printed {
+  /// With the lock held.
   void write_out() noexcept {
-    if (error_ == 0 && used_ > 0) error_ = write_patiently(STDOUT_FILENO, {buffer_.data(), used_});
-    used_ = 0;
+    if (error == 0 && used > 0) error = write_patiently(STDOUT_FILENO, {buffer.data(), used});
+    used = 0;
   }
 
-  std::mutex mutex_;
-  std::array<char, 1 << 16> buffer_;
-  std::size_t used_ = 0;
-  int error_ = 0;  ///< the first
-  const bool terminal_ = isatty(STDOUT_FILENO) == 1;
+  std::mutex mutex;
+  std::array<char, 1 << 16> buffer;
+  std::size_t used = 0;
+  int error = 0;  ///< the first
+  const bool terminal = isatty(STDOUT_FILENO) == 1;
 };
 
 Printed& printed() {
@@ -119,38 +94,48 @@ Printed& printed() {
 }  // namespace
 
 void print_text(std::string_view text) noexcept {
-  printed().add(text);
+  Printed& all = printed();
+  const std::lock_guard lock{all.mutex};
+  const bool line = text.find('\n') != text.npos && all.terminal;
+  while (!text.empty() && all.error == 0) {
+    const std::size_t part = std::min(text.size(), all.buffer.size() - all.used);
+    std::copy_n(text.data(), part, all.buffer.data() + all.used);
+    all.used += part;
+    text.remove_prefix(part);
+    if (all.used == all.buffer.size()) all.write_out();
+  }
+  if (line) all.write_out();
 }
 
 bool flush_print() noexcept {
-  return printed().flush();
+  const std::lock_guard lock{printed().mutex};
+  printed().write_out();
+  return printed().error == 0;
 }
 
 int print_error() noexcept {
-  return printed().error();
+  const std::lock_guard lock{printed().mutex};
+  return printed().error;
 }
 
 namespace {
 
-std::atomic<TellSink*> sink{nullptr};
+std::atomic<const TellSink*> sink{nullptr};
 
 }  // namespace
 
 void tell_text(std::string_view text) noexcept {
-  if (TellSink* const taker = sink) {
-    taker->told(text);
-    return;
-  }
+  if (const TellSink* const taker = sink) return taker->told(text);
   const int before = errno;  // the caller may still need the errno of its failure
   write_patiently(STDERR_FILENO, text);
   errno = before;
 }
 
-void TellSink::take_over() noexcept {
+TellSink::TellSink(std::function<void(std::string_view text)> told) : told(std::move(told)) {
   sink = this;
 }
 
-void TellSink::give_back() noexcept {
+TellSink::~TellSink() {
   sink = nullptr;
 }
 

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <functional>
 #include <string_view>
 #include <utility>
 
@@ -64,18 +65,15 @@ void tell(fmt::format_string<Values...> format, Values&&... values) noexcept {
   }
 }
 
-/// While it lives, what is told goes to it instead of to stderr. One at a time; all threads that
-/// may tell something begin after it and end before it.
+/// While it lives, what is told goes to `told`, which does not throw, instead of to stderr. One at a
+/// time; all threads that may tell something begin after it and end before it.
 class TellSink {
  public:
-  virtual void told(std::string_view text) noexcept = 0;
+  explicit TellSink(std::function<void(std::string_view text)> told);
+  ~TellSink();
   TellSink(TellSink&&) = delete;
 
- protected:
-  TellSink() = default;
-  ~TellSink() = default;
-  void take_over() noexcept;
-  void give_back() noexcept;
+  const std::function<void(std::string_view text)> told;
 };
 
 }  // namespace rdmameter

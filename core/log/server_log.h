@@ -14,6 +14,7 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string_view>
 
 #include "core/log/log_limit.h"
@@ -21,7 +22,7 @@
 
 namespace rdmameter {
 
-class ServerLog final : public TellSink {
+class ServerLog {
  public:
   using Clock = std::chrono::system_clock;
   static constexpr std::size_t kMaxLineBytes = 1024;  ///< of a line, time and mark aside
@@ -41,13 +42,14 @@ class ServerLog final : public TellSink {
   void line(std::string_view peer, std::string_view text,
             Speaker speaker = Speaker::client) noexcept;
 
+ private:
   /// Lines of the program's own, without a limit on how many. An indented one continues the one
   /// before and has no time.
-  void told(std::string_view text) noexcept override;
+  void told(std::string_view text) noexcept;
 
- private:
   struct State;
   std::shared_ptr<State> state_;  ///< the writing thread holds it, too
+  std::optional<TellSink> sink_;
 };
 
 }  // namespace rdmameter

@@ -30,7 +30,7 @@ CheckedJson CheckedJson::at(std::size_t element) const {
   return CheckedJson((*value_)[element], fmt::format("{}[{}]", where_, element), reading_);
 }
 
-const nlohmann::ordered_json& CheckedJson::object() const {
+const Json& CheckedJson::object() const {
   if (!value_->is_object()) fail("is not an object");
   return *value_;
 }

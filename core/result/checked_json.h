@@ -3,11 +3,12 @@
 #pragma once
 
 #include <cstdint>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+
+#include "core/result/json_text.h"
 
 namespace rdmameter {
 
@@ -24,15 +25,14 @@ enum class Reading : std::uint8_t {
 class CheckedJson {
  public:
   /// @param where  begins the text of errors; of a message empty
-  CheckedJson(const nlohmann::ordered_json& value, std::string where,
-              Reading reading = Reading::file)
+  CheckedJson(const Json& value, std::string where, Reading reading = Reading::file)
       : value_(&value), where_(std::move(where)), reading_(reading) {}
 
   CheckedJson at(std::string_view key) const;
   std::optional<CheckedJson> find(std::string_view key) const;  ///< nothing: not there
   CheckedJson at(std::size_t element) const;
 
-  const nlohmann::ordered_json& object() const;
+  const Json& object() const;
   std::size_t array_size() const;
   std::size_t array_size_within(std::size_t min, std::size_t max) const;
   const std::string& text() const;
@@ -64,7 +64,7 @@ class CheckedJson {
  private:
   [[noreturn]] void refuse(const std::string& what) const;
 
-  const nlohmann::ordered_json* value_;
+  const Json* value_;
   std::string where_;
   Reading reading_;  ///< also of what is within
 };

@@ -8,8 +8,6 @@
 
 namespace rdmameter {
 
-using Json = nlohmann::ordered_json;
-
 void FieldWriter::extra(const Json& more) {
   if (more.is_null()) return;
   for (const auto& [key, value] : more.items()) {

@@ -21,7 +21,6 @@
 #include <cstdint>
 #include <limits>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <ranges>
 #include <set>
@@ -47,7 +46,7 @@ concept IsArray = std::same_as<Value, std::vector<typename Value::value_type>>;
 enum class FieldForm : std::uint8_t { file, message };
 
 template <class Data>
-nlohmann::ordered_json write_fields(const Data& data, FieldForm form = FieldForm::file);
+Json write_fields(const Data& data, FieldForm form = FieldForm::file);
 
 /// @throws as CheckedJson, naming the key and the reason
 template <class Data>
@@ -81,10 +80,9 @@ class FieldWriter {
   void embedded(const char* key, const auto& value, const auto& to_json, const auto&) {
     constant(key, to_json(value));
   }
-  /// A value of an enum; `name` gives "" beyond the last one.
-  template <class Enum>
-  void named(const char* key, Enum value, const char* (*name)(Enum)) {
-    constant(key, name(value));
+  /// A value of an enum. @param names  of all values, in their order
+  void named(const char* key, auto value, const auto& names) {
+    constant(key, names.at(static_cast<std::size_t>(value)));
   }
   void constant(const char* key, const auto& value) {
     keys_.emplace_back(key);
@@ -97,16 +95,12 @@ class FieldWriter {
   }
   /// The keys of an object, among those of this one.
   void beside(const auto& make) { json_.update(make()); }
-  /// Calls a check that must pass before anything is written.
-  void when_written(const auto& check) { check(); }
   /// Writes keys that are no fields. @throws std::logic_error  one is
-  void extra(const nlohmann::ordered_json& more);
+  void extra(const Json& more);
 
-  nlohmann::ordered_json take() { return std::move(json_); }
+  Json take() { return std::move(json_); }
 
  private:
-  using Json = nlohmann::ordered_json;
-
   static bool absent(bool value, const FieldRule&) { return !value; }
   static bool absent(const Json& value, const FieldRule&) { return value.is_null(); }
   template <class Value>
@@ -188,16 +182,14 @@ class FieldReader {
     value = from_json(json_.at(key));
   }
   template <class Enum>
-  void named(const char* key, Enum& value, const char* (*name)(Enum)) {
+  void named(const char* key, Enum& value, const auto& names) {
     keys_.emplace_back(key);
     const auto found = object_.find(std::string_view(key));
-    for (value = Enum(); *name(value) != '\0';
-         value = static_cast<Enum>(static_cast<int>(value) + 1))
-      if (found != object_.end() && *found == name(value)) return;
-    std::vector<std::string_view> names;
-    while (*name(static_cast<Enum>(names.size())) != '\0')
-      names.emplace_back(name(static_cast<Enum>(names.size())));
-    json_.at(key).one_of(names);  // refuses it
+    std::string_view text;
+    if (found != object_.end() && found->is_string()) text = found->get_ref<const std::string&>();
+    const auto name = std::ranges::find(names, text);
+    if (name == names.end()) json_.at(key).one_of(names);  // refuses it
+    value = static_cast<Enum>(name - names.begin());
   }
   void constant(const char* key, const auto& value) {
     keys_.emplace_back(key);
@@ -211,10 +203,9 @@ class FieldReader {
     keys_.emplace_back(key);
   }
   void beside(const auto&) {}
-  void when_written(const auto&) {}
   /// Adds the keys that are no fields. Of JSON without bulk, only those that hold no
   /// object or array.
-  void extra(nlohmann::ordered_json& more) const;
+  void extra(Json& more) const;
 
  private:
   static constexpr std::size_t kMostKeys = 48;  ///< of a row; no limit
@@ -245,9 +236,8 @@ class FieldReader {
     value.has_value();
   };
   template <class Value>
-  static constexpr bool is_needed =
-      !(is_optional<Value> || std::same_as<Value, bool> ||
-        std::same_as<Value, nlohmann::ordered_json> || IsArray<Value>);
+  static constexpr bool is_needed = !(is_optional<Value> || std::same_as<Value, bool> ||
+                                      std::same_as<Value, Json> || IsArray<Value>);
 
   /// Sizes are the array's.
   static FieldRule of_element(const FieldRule& rule) { return {.min = rule.min, .max = rule.max}; }
@@ -257,7 +247,7 @@ class FieldReader {
   static void read(const CheckedJson& json, std::string& value, const FieldRule& rule) {
     value = json.text_within(rule.min_size, rule.max_size);
   }
-  static void read(const CheckedJson& json, nlohmann::ordered_json& value, const FieldRule&) {
+  static void read(const CheckedJson& json, Json& value, const FieldRule&) {
     value = json.object();
   }
   static void read(const CheckedJson& json, NamedCounts& counts, const FieldRule& rule);
@@ -317,12 +307,12 @@ class FieldReader {
   }
 
   const CheckedJson& json_;
-  const nlohmann::ordered_json& object_;  ///< the same
+  const Json& object_;  ///< the same
   std::vector<std::string_view> keys_;
 };
 
 template <class Data>
-nlohmann::ordered_json write_fields(const Data& data, FieldForm form) {
+Json write_fields(const Data& data, FieldForm form) {
   FieldWriter writer(form);
   list_fields(writer, data);
   return writer.take();

@@ -16,10 +16,9 @@
 
 namespace rdmameter {
 
-std::string json_text(const nlohmann::ordered_json& json, int indent) {
+std::string json_text(const Json& json, int indent) {
   // It escapes those of ASCII itself, but for DEL.
-  const std::string text =
-      json.dump(indent, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  const std::string text = json.dump(indent, ' ', false, Json::error_handler_t::replace);
   std::string result;
   result.reserve(text.size());
   for (std::size_t at = 0; at < text.size();) {
@@ -33,8 +32,6 @@ std::string json_text(const nlohmann::ordered_json& json, int indent) {
   }
   return result;
 }
-
-using Json = nlohmann::ordered_json;
 
 namespace {
 

@@ -11,20 +11,23 @@
 
 namespace rdmameter {
 
+/// Keys keep their order, as in the files.
+using Json = nlohmann::ordered_json;
+
 // JSON that people may look at: a file, or what a command prints. Messages are dumped as they are.
 
 /// In strings, what is not UTF-8 is replaced, and each character that a terminal would obey
 /// (U+202E) is escaped: it reads as before.
 /// @param indent  -1: one line
-std::string json_text(const nlohmann::ordered_json& json, int indent = -1);
+std::string json_text(const Json& json, int indent = -1);
 
 // Numbers as result files hold them: exact to every reader, never NaN or Infinity.
 
 /// A count: a number below 2^53, which every reader of JSON keeps exact; else its digits.
-nlohmann::ordered_json count_to_json(std::uint64_t count);
+Json count_to_json(std::uint64_t count);
 
 /// A whole number without ".0", shorter and the same to every reader. The value is finite.
-nlohmann::ordered_json number_to_json(double value);
+Json number_to_json(double value);
 
 /// JSON has neither NaN nor Infinity, and compare.py stops at null: they become 0.
 double finite_or_zero(double value);

@@ -7,17 +7,16 @@
 
 #include <cstdint>
 #include <optional>
-#include <stdexcept>
 #include <string>
 #include <string_view>
+
+#include "core/base/error.h"
 
 namespace rdmameter {
 
 /// A result could not be written (full disk, limit of the file's size). Exit status 99.
-struct ResultFileError : std::runtime_error {
-  ResultFileError(const std::string& text, int error_number)
-      : std::runtime_error(text), error_number(error_number) {}
-  int error_number;  ///< errno value
+struct ResultFileError : TextError {
+  using TextError::TextError;
 };
 
 /// The kind of file at an output's path.

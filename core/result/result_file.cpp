@@ -26,8 +26,6 @@
 namespace rdmameter {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 /// A row is 5 KB, one full histogram 0.4 MB.
 constexpr std::size_t kMaxBytes = 512U << 20;
 
@@ -86,11 +84,12 @@ void check_context(const std::string& path, const Json& object) {
 /// Reads part by part: a tree of all rows takes ten times the text's room.
 class PartsReader {
  public:
-  PartsReader(const std::string& path, const ResultParts& parts, bool whole)
+  PartsReader(const std::string& path, const ResultParts& parts, Reading reading)
       : path_(path),
         parts_(parts),
-        whole_(whole),
-        rows_(whole ? std::span<const std::string_view>() : std::span(kBulk)) {}
+        reading_(reading),
+        rows_(reading == Reading::metrics ? std::span(kBulk)
+                                          : std::span<const std::string_view>()) {}
 
   /// @throws  UsageError or Json::exception; if the text is no JSON, check_json() says what
   void read(JsonParts text) {
@@ -117,20 +116,17 @@ class PartsReader {
     const std::string_view value = text.value();
     if (value.empty()) return false;
     Json& json = seen_[key] = Json::parse(value.begin(), value.end());
-    if (key == "context") take_context(json);
+    if (key == "context") {
+      check_context(path_, json);
+      parts_.context(json);
+    }
     return true;
-  }
-
-  void take_context(Json& context) {
-    check_context(path_, context);
-    known_ = true;
-    parts_.context(context);
   }
 
   /// Without a context the rows wait: its schema says what they are.
   bool read_row(std::string_view row) {
     if (row.empty()) return false;
-    if (known_)
+    if (seen_.contains("context"))
       take_row(row);
     else
       waiting_.emplace_back(row);
@@ -142,18 +138,17 @@ class PartsReader {
     std::string where = fmt::format("{}: row {}", path_, ++count_);
     if (row.is_object() && row.contains("name") && row.at("name").is_string())
       where += fmt::format(" ({})", row.at("name").get_ref<const std::string&>());
-    parts_.row(whole_ ? row_from_json(row, where) : row_without_bulk(row, where), where);
+    parts_.row(row_from_json(row, where, reading_), where);
   }
 
   [[noreturn]] void fail(const char* what) const { throw UsageError("{}: {}.", path_, what); }
 
   const std::string& path_;
   const ResultParts& parts_;
-  const bool whole_;  ///< rows with what is large
+  const Reading reading_;
   RowParser rows_;
   Json seen_ = Json::object();        ///< but for the rows
   std::vector<std::string> waiting_;  ///< rows before the context
-  bool known_ = false;
   std::uint64_t count_ = 0;
 };
 
@@ -200,10 +195,10 @@ class FileText {
 };
 
 void read_text(const std::string& path, std::optional<std::string>& kept, const ResultParts& parts,
-               Rows rows) {
+               Reading reading) {
   FileText text(path, kept);
   try {
-    PartsReader(path, parts, rows == Rows::whole).read(text.parts());
+    PartsReader(path, parts, reading).read(text.parts());
   } catch (const UsageError&) {
     check_json(path, text.whole());
     throw;
@@ -216,33 +211,34 @@ void read_text(const std::string& path, std::optional<std::string>& kept, const 
 }  // namespace
 
 RowsReader rows_reader(const std::string& path) {
-  return [path, kept = std::optional<std::string>()](const ResultParts& parts, Rows rows) mutable {
-    read_text(path, kept, parts, rows);
+  return [path, kept = std::optional<std::string>()](const ResultParts& parts,
+                                                     Reading reading) mutable {
+    read_text(path, kept, parts, reading);
   };
 }
 
-void read_rows(const std::string& path, const ResultParts& parts, Rows rows) {
-  rows_reader(path)(parts, rows);
+void read_rows(const std::string& path, const ResultParts& parts, Reading reading) {
+  rows_reader(path)(parts, reading);
 }
 
-ResultFile read_result(const std::string& path, Rows rows) {
+ResultFile read_result(const std::string& path, Reading reading) {
   ResultFile file{.path = path, .context = {}, .rows = {}};
   read_rows(path,
             {[&file](Json& context) { file.context = std::move(context); },
              [&file](Row row, const std::string&) { file.rows.push_back(std::move(row)); }},
-            rows);
+            reading);
   return file;
 }
 
 // The context of a result: what it was measured with.
 
-nlohmann::ordered_json make_context(const ContextParts& parts) {
-  nlohmann::ordered_json ours = {{"schema", kResultSchema},      {"version", RDMAMETER_VERSION},
-                                 {"command", parts.command},     {"floor", parts.overhead},
-                                 {"initiator", parts.initiator}, {"responder", parts.responder}};
+Json make_context(const ContextParts& parts) {
+  Json ours = {{"schema", kResultSchema},      {"version", RDMAMETER_VERSION},
+               {"command", parts.command},     {"floor", parts.overhead},
+               {"initiator", parts.initiator}, {"responder", parts.responder}};
   // insert() leaves what is there: `schema` cannot be shadowed.
   if (parts.extra.is_object()) ours.insert(parts.extra.begin(), parts.extra.end());
-  nlohmann::ordered_json context = nlohmann::ordered_json::object();
+  Json context = Json::object();
   if (parts.google_benchmark.is_object()) context.update(parts.google_benchmark);
   context["rdmameter"] = std::move(ours);
   return context;
@@ -281,8 +277,7 @@ int lock_older(const std::string& path) {
 
 }  // namespace
 
-ResultWriter::ResultWriter(std::string path, const nlohmann::ordered_json& context,
-                           Replacing replacing)
+ResultWriter::ResultWriter(std::string path, const Json& context, Replacing replacing)
     : path_(std::move(path)),
       head_("{\"context\": " + json_text(context) + ",\n\"benchmarks\": ["),
       trailer_at_(head_.size()),
@@ -332,9 +327,8 @@ void ResultWriter::take_place() {
   const int error = file_->put(older_ >= 0);
   if (error == EEXIST) refuse_second(path_);
   if (error != 0)
-    throw ResultFileError(fmt::format("{}: cannot be replaced: {}. The rows are in {}.", path_,
-                                      std::strerror(error), file_->keep()),
-                          error);
+    throw ResultFileError("{}: cannot be replaced: {}. The rows are in {}.", path_,
+                          std::strerror(error), file_->keep());
   if (older_ >= 0) close(std::exchange(older_, -1));
 }
 
@@ -386,10 +380,9 @@ void ResultWriter::finish(std::string_view keys) {
 void ResultWriter::fail(const char* step, int error) const {
   if (error == EINTR) throw Interrupted("interrupted");
   if (error == EPIPE && is_stdout(path_)) throw Interrupted("the reader of stdout has gone");
-  throw ResultFileError(
-      fmt::format("{}: {} failed: {}. {} row{} before it {} safe.", path_, step,
-                  std::strerror(error), rows_, rows_ == 1 ? "" : "s", rows_ == 1 ? "is" : "are"),
-      error);
+  throw ResultFileError("{}: {} failed: {}. {} row{} before it {} safe.", path_, step,
+                        std::strerror(error), rows_, rows_ == 1 ? "" : "s",
+                        rows_ == 1 ? "is" : "are");
 }
 
 }  // namespace rdmameter

@@ -5,12 +5,12 @@
 
 #include <cstdint>
 #include <functional>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "core/result/checked_json.h"
 #include "core/result/output_file.h"
 #include "core/result/row.h"
 
@@ -21,14 +21,13 @@ inline constexpr std::string_view kResultSchema = "rdmameter.result.v1";
 
 /// The parts of `context`. A part that is not known, or does not exist, stays null.
 struct ContextParts {
-  nlohmann::ordered_json
-      google_benchmark;             ///< date, host_name, num_cpus...: keys of `context` itself
-  std::string command;              ///< without secrets
-  nlohmann::ordered_json overhead;  ///< the instrument's, in the key `floor`
-  nlohmann::ordered_json initiator, responder;  ///< environments
-  nlohmann::ordered_json extra;                 ///< further keys of context.rdmameter
+  Json google_benchmark;      ///< date, host_name, num_cpus...: keys of `context` itself
+  std::string command;        ///< without secrets
+  Json overhead;              ///< the instrument's, in the key `floor`
+  Json initiator, responder;  ///< environments
+  Json extra;                 ///< further keys of context.rdmameter
 };
-nlohmann::ordered_json make_context(const ContextParts& parts);
+Json make_context(const ContextParts& parts);
 
 /// When a new result takes the place of a file that is there already; until then that one is as it
 /// was, and whatever ends the program leaves one of the two, valid.
@@ -43,7 +42,7 @@ class ResultWriter {
   /// @throws UsageError       nothing can be written there (core/result/output_file.h), or another
   ///                          process is writing it
   /// @throws ResultFileError  it cannot be written
-  ResultWriter(std::string path, const nlohmann::ordered_json& context,
+  ResultWriter(std::string path, const Json& context,
                Replacing replacing = Replacing::with_first_row);
   /// Finishes, but for Replacing::when_finished: what was not finished never stood there.
   ~ResultWriter();
@@ -84,32 +83,28 @@ class ResultWriter {
 /// A result file, read.
 struct ResultFile {
   std::string path;
-  nlohmann::ordered_json context;
+  Json context;
   std::vector<Row> rows;
 };
 
 /// What becomes of a file's parts, in this order.
 struct ResultParts {
-  std::function<void(nlohmann::ordered_json& context)> context;  ///< checked: ours, of our schema
+  std::function<void(Json& context)> context;  ///< checked: ours, of our schema
   /// @param where  "FILE: row 3 (NAME)", for the text of errors
   std::function<void(Row row, const std::string& where)> row;
 };
 
-enum class Rows : std::uint8_t {
-  whole,
-  metrics,  ///< what row_without_bulk() gives, several times as fast
-};
-
 /// Reads row by row: neither the file's tree nor all of its rows ever stand in memory.
+/// @param reading  Reading::metrics is several times as fast
 /// @throws UsageError  naming the file and, where known, line or row: it cannot be read, is empty,
 ///                     cut off, no JSON, no result, of another schema, lacks a key, or has a value
 ///                     out of range
-void read_rows(const std::string& path, const ResultParts& parts, Rows rows = Rows::whole);
+void read_rows(const std::string& path, const ResultParts& parts, Reading reading = Reading::file);
 /// read_rows() of a file that is read more than once: of what gives its bytes only once (stdin, a
 /// pipe) the text is kept.
-using RowsReader = std::function<void(const ResultParts& parts, Rows rows)>;
+using RowsReader = std::function<void(const ResultParts& parts, Reading reading)>;
 RowsReader rows_reader(const std::string& path);
 /// All of it. @throws as read_rows()
-ResultFile read_result(const std::string& path, Rows rows = Rows::whole);
+ResultFile read_result(const std::string& path, Reading reading = Reading::file);
 
 }  // namespace rdmameter

@@ -5,13 +5,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "core/instrument/histogram_data.h"
+#include "core/result/json_text.h"
 
 namespace rdmameter {
 
@@ -313,7 +313,7 @@ struct TopologyData {
   std::optional<double> jain;         ///< fairness index of `rank_gbps`: 1/ranks to 1
   std::optional<double> model_share;  ///< reached, of what its model gives; may be beyond 1
   bool yielding = false;              ///< waiting loops gave up their core between polls
-  nlohmann::ordered_json extra;       ///< further keys, kept as they are; null: none
+  Json extra;                         ///< further keys, kept as they are; null: none
 };
 
 /// The result of a repetition.
@@ -328,16 +328,16 @@ struct Measurement {
   std::optional<PerQpData> per_qp;
   std::vector<DeviceData> per_device;  ///< empty: there is one, or none
   std::optional<TopologyData> topology;
-  std::optional<std::uint64_t> lost;       ///< UC/UD pings without a pong
-  nlohmann::ordered_json device_counters;  ///< {"initiator":{...},"responder":{...}}; null: none
-  nlohmann::ordered_json work;             ///< {"wrs":..,"doorbells":..,"cqes":..,"polls":..}
-  nlohmann::ordered_json resources;        ///< {"qps":..,"buffer_bytes":..}
-  nlohmann::ordered_json extra;  ///< further keys of the row ("path", "shared_responder"...)
+  std::optional<std::uint64_t> lost;  ///< UC/UD pings without a pong
+  Json device_counters;               ///< {"initiator":{...},"responder":{...}}; null: none
+  Json work;                          ///< {"wrs":..,"doorbells":..,"cqes":..,"polls":..}
+  Json resources;                     ///< {"qps":..,"buffer_bytes":..}
+  Json extra;                         ///< further keys of the row ("path", "shared_responder"...)
 };
 
 struct Row : Measurement {
   std::string name;  ///< test/transport/key:value...
-  nlohmann::ordered_json case_object = nlohmann::ordered_json::object();
+  Json case_object = Json::object();
   enum class Status { ok, error, skipped };
   Status status = Status::ok;
   std::string message;  ///< of an error or a skip

@@ -13,17 +13,18 @@ namespace rdmameter {
 
 /// The largest count that a double holds exactly, and that no sum of them in truth reaches.
 inline constexpr std::uint64_t kMaxExactCount = 1ULL << 53;
+inline constexpr FieldRule kExactCount{.max = kMaxExactCount};
 
 void list_fields(auto& fields, Is<HistogramData> auto& data) {
   using Bucket = decltype(HistogramData::buckets)::value_type;
   const auto column = [&data](auto Bucket::*part) {
-    auto json = nlohmann::ordered_json::array();
+    auto json = Json::array();
     for (const Bucket& bucket : data.buckets) json.push_back(count_to_json(bucket.*part));
     return json;
   };
   fields.constant("type", "log_linear");
   fields.constant("precision_bits", kHistogramPrecisionBits);
-  fields("count", data.count, {.max = kMaxExactCount});
+  fields("count", data.count, kExactCount);
   fields("sum", data.sum_ns);
   fields("min", data.min_ns);
   fields("max", data.max_ns);
@@ -35,13 +36,13 @@ void list_fields(auto& fields, Is<HistogramData> auto& data) {
 void complete(HistogramData& data, const CheckedJson& json);
 
 /// Null without samples, or with too few for a percentile. @param divisor  2: half round trips
-nlohmann::ordered_json statistics_to_json(const HistogramData& data, unsigned divisor);
+Json statistics_to_json(const HistogramData& data, unsigned divisor);
 
 void list_fields(auto& fields, Is<LatencyData> auto& data) {
-  fields.named("definition", data.definition, definition_name);
+  fields.named("definition", data.definition, kDefinitionNames);
   fields.beside([&] { return statistics_to_json(data.histogram, 1); });
   fields.derived("half_round_trip", [&] {
-    return data.half_round_trip ? statistics_to_json(data.histogram, 2) : nlohmann::ordered_json();
+    return data.half_round_trip ? statistics_to_json(data.histogram, 2) : Json();
   });
   fields.bulk("histogram", data.histogram);
 }
@@ -51,8 +52,8 @@ void list_fields(auto& fields, Is<PeakData> auto& data) {
   fields("messages", data.messages, {.min = 1, .max = kMaxExactCount});
   fields("bytes", data.bytes);
   fields("window_ns", data.window_ns, {.min = 1});
-  fields.derived("gbps", [&] { return bandwidth_gbps(data.bytes, data.window_ns); });
-  fields.derived("mmsg_per_s", [&] { return bandwidth_mmsg_per_s(data.messages, data.window_ns); });
+  fields.derived("gbps", [&] { return bandwidth_gbps(data); });
+  fields.derived("mmsg_per_s", [&] { return bandwidth_mmsg_per_s(data); });
 }
 
 void list_fields(auto& fields, Is<BandwidthData> auto& data) {
@@ -62,7 +63,7 @@ void list_fields(auto& fields, Is<BandwidthData> auto& data) {
   fields.derived("gbps", [&] { return bandwidth_gbps(data); });
   fields.derived("mib_per_s", [&] { return bandwidth_mib_per_s(data); });
   fields.derived("mmsg_per_s", [&] { return bandwidth_mmsg_per_s(data); });
-  fields.named("counted_by", data.counted_by, counted_by_name);
+  fields.named("counted_by", data.counted_by, kCountedByNames);
   fields("injected", data.injected);
   fields("short_window", data.short_window);
   fields("traffic_messages", data.traffic_messages);
@@ -75,10 +76,8 @@ void list_fields(auto& fields, Is<BandwidthData> auto& data) {
   fields("peak", data.peak);
 }
 
-inline constexpr std::size_t kMaxLatencyIntervals = 1024;
-
 void list_fields(auto& fields, Is<OverTimeData> auto& data) {
-  const FieldRule rule{.max = kMaxExactCount, .max_size = kMaxLatencyIntervals, .short_form = true};
+  const FieldRule rule{.max = kMaxExactCount, .max_size = 1024, .short_form = true};
   fields("interval_ns", data.interval_ns, {.min = 1, .max = kMaxExactCount});
   fields("count", data.count, rule);
   fields("p50", data.p50_ns, rule);
@@ -90,20 +89,20 @@ void list_fields(auto& fields, Is<OverTimeData> auto& data) {
 void complete(OverTimeData& data, const CheckedJson& json);
 
 void list_fields(auto& fields, Is<BlameData::Stall> auto& stall) {
-  fields("duration_ns", stall.duration_ns, {.max = kMaxExactCount});
-  fields("monotonic_ns", stall.monotonic_ns, {.max = kMaxExactCount});
+  fields("duration_ns", stall.duration_ns, kExactCount);
+  fields("monotonic_ns", stall.monotonic_ns, kExactCount);
   fields("utc", stall.utc);
 }
 
 void list_fields(auto& fields, Is<PollGaps> auto& gaps) {
-  fields("limit_ns", gaps.limit_ns, {.max = kMaxExactCount});
+  fields("limit_ns", gaps.limit_ns, kExactCount);
   fields.bulk("histogram", gaps.histogram);
 }
 
 void list_fields(auto& fields, Is<BlameData> auto& data) {
-  fields("limit_ns", data.limit_ns, {.max = kMaxExactCount});
-  fields("p50_ns", data.p50_ns, {.max = kMaxExactCount});
-  fields("late", data.late, {.max = kMaxExactCount});
+  fields("limit_ns", data.limit_ns, kExactCount);
+  fields("p50_ns", data.p50_ns, kExactCount);
+  fields("late", data.late, kExactCount);
   fields("local", data.local);
   fields("peer", data.peer);
   fields("path", data.path);
@@ -117,13 +116,11 @@ void list_fields(auto& fields, Is<BlameData> auto& data) {
 /// The causes sum to what is late. @throws UsageError
 void complete(BlameData& data, const CheckedJson& json);
 
-inline constexpr std::size_t kMaxBacklogIntervals = 1024, kMaxLoadParts = 16;
-
 void list_fields(auto& fields, Is<LoadPart> auto& part) {
   fields("operation", part.operation);
   fields("size_bytes", part.size_bytes, {.min = 1, .max = kMaxExactCount});
   fields("weight", part.weight, {.min = 1, .max = kMaxExactCount});
-  fields("due", part.due, {.max = kMaxExactCount});
+  fields("due", part.due, kExactCount);
   fields("completed", part.completed, {.max = part.due});
   fields("offered_per_s", part.offered_per_s);
   fields("reached_per_s", part.reached_per_s);
@@ -134,27 +131,25 @@ void list_fields(auto& fields, Is<LoadPart> auto& part) {
 }
 
 void list_fields(auto& fields, Is<LoadData> auto& data) {
-  fields("due", data.due, {.max = kMaxExactCount});
-  fields("window_ns", data.window_ns, {.max = kMaxExactCount});
+  fields("due", data.due, kExactCount);
+  fields("window_ns", data.window_ns, kExactCount);
   fields.derived("offered_per_s", [&] { return load_offered_per_s(data); });
   fields("completed", data.completed, {.max = data.due});
-  fields("completing_ns", data.completing_ns, {.max = kMaxExactCount});
+  fields("completing_ns", data.completing_ns, kExactCount);
   fields.derived("reached_per_s", [&] { return load_reached_per_s(data); });
   fields.derived("reached_share", [&] { return load_reached_share(data); });
   fields.derived("saturated", [&] { return load_saturated(data); });
   fields("unsent", data.unsent, {.max = data.due});
-  fields("backlog_max", data.backlog_max, {.max = kMaxExactCount});
-  fields("interval_ns", data.interval_ns, {.max = kMaxExactCount});
-  fields("backlog", data.backlog, {.max = kMaxExactCount, .max_size = kMaxBacklogIntervals});
+  fields("backlog_max", data.backlog_max, kExactCount);
+  fields("interval_ns", data.interval_ns, kExactCount);
+  fields("backlog", data.backlog, {.max = kMaxExactCount, .max_size = 1024});
   fields("service", data.service);
   fields("lateness", data.lateness);
-  fields("mix", data.mix, {.max_size = kMaxLoadParts});
+  fields("mix", data.mix, {.max_size = 16});
 }
 
-inline constexpr std::size_t kMaxSweepPoints = 4096;
-
 void list_fields(auto& fields, Is<SweepPoint> auto& point) {
-  fields("rate_per_s", point.rate_per_s, {.max = kMaxExactCount});
+  fields("rate_per_s", point.rate_per_s, kExactCount);
   fields("offered_per_s", point.offered_per_s);
   fields("reached_per_s", point.reached_per_s);
   fields("p50_ns", point.p50_ns);
@@ -169,15 +164,15 @@ void list_fields(auto& fields, Is<SweepData> auto& data) {
   fields("slo_rate_per_s", data.slo_rate_per_s);
   fields("slo_missed_per_s", data.slo_missed_per_s);
   fields("slo_missed_below", data.slo_missed_below);
-  fields.bulk("points", data.points, {.max_size = kMaxSweepPoints});
+  fields.bulk("points", data.points, {.max_size = 4096});
 }
 
 void list_fields(auto& fields, Is<BackgroundData> auto& data) {
-  fields("operations", data.operations, {.max = kMaxExactCount});
-  fields("window_ns", data.window_ns, {.max = kMaxExactCount});
-  fields("bytes", data.bytes, {.max = kMaxExactCount});
+  fields("operations", data.operations, kExactCount);
+  fields("window_ns", data.window_ns, kExactCount);
+  fields("bytes", data.bytes, kExactCount);
   fields.derived("operations_per_s", [&] { return background_per_s(data); });
-  fields.derived("gbps", [&] { return background_gbps(data); });
+  fields.derived("gbps", [&] { return bandwidth_gbps(data); });
   fields("alone_per_s", data.alone_per_s);
 }
 
@@ -203,11 +198,9 @@ void for_each_qp_list(auto& data, const auto& act) {
   act("max_ns", data.max_ns, kAny);
 }
 
-inline constexpr std::uint64_t kMaxRowQps = 1ULL << 24;
-
 void list_fields(auto& fields, Is<PerQpData> auto& data) {
   constexpr std::size_t kListed = kMaxListedQps;
-  fields("qps", data.qps, {.min = 1, .max = kMaxRowQps});
+  fields("qps", data.qps, {.min = 1, .max = 1U << 24});
   fields("numbers", data.numbers, {.max = data.qps - 1, .max_size = kListed});
   for_each_qp_list(data, [&](const char* key, auto& list, std::uint64_t max) {
     fields(key, list, {.max = max, .max_size = kListed, .short_form = true});
@@ -220,16 +213,14 @@ void list_fields(auto& fields, Is<PerQpData> auto& data) {
 /// Lists that apply have one element for each QP that is listed. @throws UsageError
 void complete(PerQpData& data, const CheckedJson& json);
 
-inline constexpr std::size_t kMaxRowDevices = 64;
-
 void list_fields(auto& fields, Is<DeviceData> auto& data) {
   fields("device", data.device, {.max_size = 64});
   fields("peer_device", data.peer_device, {.max_size = 64});
-  fields("messages", data.messages, {.max = kMaxExactCount});
-  fields("bytes", data.bytes, {.max = kMaxExactCount});
-  fields("window_ns", data.window_ns, {.max = kMaxExactCount});
-  fields.derived("gbps", [&] { return bandwidth_gbps(data.bytes, data.window_ns); });
-  fields.derived("mmsg_per_s", [&] { return bandwidth_mmsg_per_s(data.messages, data.window_ns); });
+  fields("messages", data.messages, kExactCount);
+  fields("bytes", data.bytes, kExactCount);
+  fields("window_ns", data.window_ns, kExactCount);
+  fields.derived("gbps", [&] { return bandwidth_gbps(data); });
+  fields.derived("mmsg_per_s", [&] { return bandwidth_mmsg_per_s(data); });
   fields("bound_gbps", data.bound_gbps);
   fields.derived("bound_percent", [&] { return bound_percent(data); });
   fields("line_gbps", data.line_gbps);
@@ -239,15 +230,13 @@ void list_fields(auto& fields, Is<DeviceData> auto& data) {
 }
 
 /// Null: not known.
-nlohmann::ordered_json bound_to_json(const std::optional<double>& gbps);
+Json bound_to_json(const std::optional<double>& gbps);
 std::optional<double> bound_from_json(const CheckedJson& json);
 
 void list_fields(auto& fields, Is<PayloadBoundData> auto& bound) {
   fields.embedded("initiator", bound.initiator, bound_to_json, bound_from_json);
   fields.embedded("responder", bound.responder, bound_to_json, bound_from_json);
 }
-
-inline constexpr std::size_t kMaxUntilMetrics = 32;
 
 void list_fields(auto& fields, Is<SettledMetric> auto& settled) {
   fields("metric", settled.metric);
@@ -259,8 +248,8 @@ void list_fields(auto& fields, Is<SettledMetric> auto& settled) {
 }
 
 void list_fields(auto& fields, Is<UntilData> auto& data) {
-  fields.named("ended", data.ended, ended_name);
-  fields("metrics", data.metrics, {.max_size = kMaxUntilMetrics});
+  fields.named("ended", data.ended, kEndedNames);
+  fields("metrics", data.metrics, {.max_size = 32});
 }
 
 void list_fields(auto& fields, Is<Hops> auto& hops) {
@@ -282,7 +271,7 @@ void list_fields(auto& fields, Is<MatrixSummary::Pair> auto& pair) {
 }
 
 void list_fields(auto& fields, Is<MatrixSummary> auto& summary) {
-  fields("pairs", summary.pairs, {.max = kMaxExactCount});
+  fields("pairs", summary.pairs, kExactCount);
   fields("min_ns", summary.min_ns);
   fields("p10_ns", summary.p10_ns);
   fields("p50_ns", summary.p50_ns);
@@ -299,12 +288,12 @@ void list_fields(auto& fields, Is<FailedPair> auto& pair) {
 }
 
 void list_fields(auto& fields, Is<CollectiveData> auto& data) {
-  fields("bytes", data.bytes, {.max = kMaxExactCount});
-  fields("steps", data.steps, {.max = kMaxExactCount});
-  fields("step_bytes", data.step_bytes, {.max = kMaxExactCount});
-  fields("messages", data.messages, {.max = kMaxExactCount});
-  fields("sent_bytes", data.sent_bytes, {.max = kMaxExactCount});
-  fields("relayed_hops", data.relayed_hops, {.max = kMaxExactCount});
+  fields("bytes", data.bytes, kExactCount);
+  fields("steps", data.steps, kExactCount);
+  fields("step_bytes", data.step_bytes, kExactCount);
+  fields("messages", data.messages, kExactCount);
+  fields("sent_bytes", data.sent_bytes, kExactCount);
+  fields("relayed_hops", data.relayed_hops, kExactCount);
   fields("rank_min_ns", data.rank_min_ns);
   fields("rank_mean_ns", data.rank_mean_ns);
   fields("rank_max_ns", data.rank_max_ns);
@@ -313,21 +302,17 @@ void list_fields(auto& fields, Is<CollectiveData> auto& data) {
 }
 
 void list_fields(auto& fields, Is<Straggler> auto& straggler) {
-  fields.named("verdict", straggler.verdict, verdict_name);
+  fields.named("verdict", straggler.verdict, kStragglerNames);
   fields("rank", straggler.rank, {.max = kMaxRanks - 1});
   fields("to", straggler.to, {.max = kMaxRanks - 1});
   fields("factor", straggler.factor);
-  fields("measured_again", straggler.measured_again, {.max = kMaxExactCount});
+  fields("measured_again", straggler.measured_again, kExactCount);
   fields("reason", straggler.reason);
 }
 /// Which ranks it names goes with the verdict. @throws UsageError
 void complete(Straggler& straggler, const CheckedJson& json);
 
-/// @throws std::logic_error  a vector by rank has not one element for each
-void check_lengths(const TopologyData& data);
-
 void list_fields(auto& fields, Is<TopologyData> auto& data) {
-  fields.when_written([&] { check_lengths(data); });
   fields("graph", data.graph);
   fields("traffic", data.traffic);
   fields("schedule", data.schedule);
@@ -335,18 +320,18 @@ void list_fields(auto& fields, Is<TopologyData> auto& data) {
   fields("edges", data.edges, {.max = data.ranks - 1, .max_size = kMaxEdges});
   fields("hops", data.hops);
   fields("qps_per_rank", data.qps_per_rank, {.max = 1ULL << 32});
-  fields("qps_total", data.qps_total, {.max = kMaxExactCount});
-  fields("barrier_qps", data.barrier_qps, {.max = kMaxExactCount});
-  fields("connect_ns", data.connect_ns, {.max = kMaxExactCount});
-  fields("setup_ns", data.setup_ns, {.max = kMaxExactCount});
-  fields("connection_bytes", data.connection_bytes, {.max = kMaxExactCount});
-  fields("relay_bytes", data.relay_bytes, {.max = kMaxExactCount});
-  fields("kernel", data.kernel, {.max = kMaxExactCount});
+  fields("qps_total", data.qps_total, kExactCount);
+  fields("barrier_qps", data.barrier_qps, kExactCount);
+  fields("connect_ns", data.connect_ns, kExactCount);
+  fields("setup_ns", data.setup_ns, kExactCount);
+  fields("connection_bytes", data.connection_bytes, kExactCount);
+  fields("relay_bytes", data.relay_bytes, kExactCount);
+  fields("kernel", data.kernel, kExactCount);
   fields("barrier_ns", data.barrier_ns, {.short_form = true});
   fields("matrix_ns", data.matrix_ns, {.max_size = kMaxMatrixRanks, .short_form = true});
   fields("matrix_summary", data.matrix_summary);
   fields("failed_pairs", data.failed_pairs, {.max_size = kMaxFailedPairs});
-  fields("rounds", data.rounds, {.max = kMaxExactCount});
+  fields("rounds", data.rounds, kExactCount);
   fields("straggler", data.straggler);
   fields("by_hops", data.by_hops);
   fields("collective", data.collective);
@@ -365,15 +350,16 @@ void list_fields(auto& fields, Is<Row> auto& row) {
   const auto message_of = [&row](Status status) {
     return row.status == status ? std::optional(row.message) : std::nullopt;
   };
-  fields.derived("name", [&] { return row.name + std::string(name_suffix(row.status)); });
-  fields("family_index", row.family_index, {.max = kMaxExactCount});
+  fields.derived("name",
+                 [&] { return row.name + std::string(name_in(kNameSuffixes, row.status)); });
+  fields("family_index", row.family_index, kExactCount);
   fields.derived("per_family_instance_index", [] { return std::uint64_t{0}; });
   fields("run_name", row.name);
   fields.constant("run_type", "iteration");
   fields("repetitions", row.repetitions, {.min = 1, .max = kMaxExactCount});
   fields("repetition_index", row.repetition, {.max = row.repetitions - 1});
   fields.derived("threads", [] { return std::uint64_t{1}; });
-  fields("iterations", row.iterations, {.max = kMaxExactCount});
+  fields("iterations", row.iterations, kExactCount);
   fields("real_time", row.real_time_ns);
   fields("cpu_time", row.cpu_time_ns);
   fields.constant("time_unit", "ns");
@@ -392,7 +378,7 @@ void list_fields(auto& fields, Is<Row> auto& row) {
   fields("sweep", row.sweep);
   fields("background", row.background);
   fields("per_qp", row.per_qp);
-  fields("per_device", row.per_device, {.max_size = kMaxRowDevices});
+  fields("per_device", row.per_device, {.max_size = 64});
   fields("topology", row.topology);
   fields("lost", row.lost);
   fields.bulk("device_counters", row.device_counters);

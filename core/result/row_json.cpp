@@ -11,8 +11,6 @@
 
 namespace rdmameter {
 
-using Json = nlohmann::ordered_json;
-
 namespace {
 
 /// @return bytes or messages per ns
@@ -20,11 +18,24 @@ double per_ns(std::uint64_t amount, std::uint64_t window_ns) {
   return window_ns == 0 ? 0.0 : static_cast<double>(amount) / static_cast<double>(window_ns);
 }
 
+/// @throws std::logic_error  a vector by rank has not one element for each
+void check_lengths(const TopologyData& data) {
+  const auto check = [&data](std::size_t length, const char* key) {
+    if (length != 0 && length != data.ranks)
+      throw std::logic_error(std::string("a topology needs one element for each rank: ") + key);
+  };
+  check(data.qps_per_rank.size(), "qps_per_rank");
+  check(data.rank_gbps.size(), "rank_gbps");
+  check(data.matrix_ns.size(), "matrix_ns");
+  for (const auto& row : data.matrix_ns) check(row.empty() ? 1 : row.size(), "matrix_ns");
+}
+
 }  // namespace
 
 /// A row without a measurement has zeros where Google Benchmark leaves out keys that its own
 /// compare.py needs.
 Json row_to_json(const Row& row) {
+  if (row.topology) check_lengths(*row.topology);
   if (row.status == Row::Status::ok) return write_fields(row);
   Row zeroed = row;
   zeroed.iterations = 0;
@@ -32,12 +43,8 @@ Json row_to_json(const Row& row) {
   return write_fields(zeroed);
 }
 
-Row row_from_json(const Json& json, const std::string& where) {
-  return read_fields<Row>(CheckedJson(json, where));
-}
-
-Row row_without_bulk(const Json& json, const std::string& where) {
-  return read_fields<Row>(CheckedJson(json, where, Reading::metrics));
+Row row_from_json(const Json& json, const std::string& where, Reading reading) {
+  return read_fields<Row>(CheckedJson(json, where, reading));
 }
 
 void complete(Row& row, const CheckedJson& json) {
@@ -57,54 +64,13 @@ void complete(Row& row, const CheckedJson& json) {
     row.message = json.at("skip_message").text();
   }
   const CheckedJson name = json.at("name");
-  if (name.text() != row.name + std::string(name_suffix(row.status)))
-    name.fail(fmt::format("is not `run_name` and \"{}\"", name_suffix(row.status)));
-}
-
-std::string_view name_suffix(Row::Status status) {
-  switch (status) {
-    case Row::Status::ok:
-      return "";
-    case Row::Status::error:
-      return "/error";
-    case Row::Status::skipped:
-      return "/skipped";
-  }
-  return "";
-}
-
-const char* counted_by_name(BandwidthData::CountedBy end) {
-  switch (end) {
-    case BandwidthData::CountedBy::initiator:
-      return "initiator";
-    case BandwidthData::CountedBy::receiver:
-      return "receiver";
-  }
-  return "";
-}
-
-const char* ended_name(UntilData::Ended ended) {
-  switch (ended) {
-    case UntilData::Ended::reached:
-      return "reached";
-    case UntilData::Ended::repetitions:
-      return "repetitions";
-    case UntilData::Ended::budget:
-      return "budget";
-    case UntilData::Ended::noise:
-      return "noise";
-    case UntilData::Ended::not_measured:
-      return "not_measured";
-  }
-  return "";
+  const std::string_view suffix = name_in(kNameSuffixes, row.status);
+  if (name.text() != row.name + std::string(suffix))
+    name.fail(fmt::format("is not `run_name` and \"{}\"", suffix));
 }
 
 double bandwidth_gbps(std::uint64_t bytes, std::uint64_t window_ns) {
   return 8.0 * per_ns(bytes, window_ns);
-}
-
-double bandwidth_gbps(const BandwidthData& data) {
-  return bandwidth_gbps(data.bytes, data.window_ns);
 }
 
 double bandwidth_mib_per_s(const BandwidthData& data) {
@@ -113,10 +79,6 @@ double bandwidth_mib_per_s(const BandwidthData& data) {
 
 double bandwidth_mmsg_per_s(std::uint64_t messages, std::uint64_t window_ns) {
   return per_ns(messages, window_ns) * 1e3;
-}
-
-double bandwidth_mmsg_per_s(const BandwidthData& data) {
-  return bandwidth_mmsg_per_s(data.messages, data.window_ns);
 }
 
 std::optional<std::uint64_t> bandwidth_lost(const BandwidthData& data) {
@@ -138,7 +100,7 @@ double background_per_s(const BackgroundData& data) {
 
 std::optional<double> bound_percent(const DeviceData& data) {
   if (!data.bound_gbps || *data.bound_gbps <= 0) return std::nullopt;
-  return 100 * bandwidth_gbps(data.bytes, data.window_ns) / *data.bound_gbps;
+  return 100 * bandwidth_gbps(data) / *data.bound_gbps;
 }
 
 std::optional<double> slot_percent(const DeviceData& data) {
@@ -152,10 +114,6 @@ Json bound_to_json(const std::optional<double>& gbps) {
 
 std::optional<double> bound_from_json(const CheckedJson& json) {
   return json.null() ? std::nullopt : std::optional(json.not_negative());
-}
-
-double background_gbps(const BackgroundData& data) {
-  return per_ns(data.bytes, data.window_ns) * 8;
 }
 
 double load_part_gbps(const LoadPart& part) {
@@ -205,40 +163,14 @@ void check_length(const CheckedJson& json, std::uint64_t ranks) {
 
 }  // namespace
 
-void check_lengths(const TopologyData& data) {
-  const auto check = [&data](std::size_t length, const char* key) {
-    if (length != 0 && length != data.ranks)
-      throw std::logic_error(std::string("a topology needs one element for each rank: ") + key);
-  };
-  check(data.qps_per_rank.size(), "qps_per_rank");
-  check(data.rank_gbps.size(), "rank_gbps");
-  check(data.matrix_ns.size(), "matrix_ns");
-  for (const auto& row : data.matrix_ns) check(row.empty() ? 1 : row.size(), "matrix_ns");
-}
-
-const char* verdict_name(Straggler::Verdict verdict) {
-  switch (verdict) {
-    case Straggler::Verdict::none:
-      return "none";
-    case Straggler::Verdict::node:
-      return "node";
-    case Straggler::Verdict::path:
-      return "path";
-    case Straggler::Verdict::direction:
-      return "direction";
-    case Straggler::Verdict::unknown:
-      return "unknown";
-  }
-  return "";
-}
-
 void complete(Straggler& straggler, const CheckedJson& json) {
   using enum Straggler::Verdict;
   const bool one = straggler.verdict == node;
   const bool two = straggler.verdict == path || straggler.verdict == direction;
   const auto check = [&](bool there, bool wanted, const char* key) {
     if (there != wanted)
-      json.fail(fmt::format("of the verdict \"{}\" {} `{}`", verdict_name(straggler.verdict),
+      json.fail(fmt::format("of the verdict \"{}\" {} `{}`",
+                            name_in(kStragglerNames, straggler.verdict),
                             wanted ? "needs" : "has no", key));
   };
   check(straggler.rank.has_value(), one || two, "rank");
@@ -276,8 +208,6 @@ void complete(TopologyData& data, const CheckedJson& json) {
 }
 
 // A latency: the statistics that are written beside its histogram, and the checks of what is read.
-
-using Json = nlohmann::ordered_json;
 
 namespace {
 
@@ -361,28 +291,6 @@ Json statistics_to_json(const HistogramData& data, unsigned divisor) {
     json[key] = value && data.count != 0 ? number_to_json(*value) : Json();
   });
   return json;
-}
-
-const char* definition_name(LatencyData::Definition definition) {
-  switch (definition) {
-    case LatencyData::Definition::round_trip:
-      return "round_trip";
-    case LatencyData::Definition::completion:
-      return "completion";
-    case LatencyData::Definition::call:
-      return "call";
-    case LatencyData::Definition::exchange:
-      return "exchange";
-    case LatencyData::Definition::collective:
-      return "collective";
-    case LatencyData::Definition::response:
-      return "response";
-    case LatencyData::Definition::service:
-      return "service";
-    case LatencyData::Definition::lateness:
-      return "lateness";
-  }
-  return "";
 }
 
 void complete(HistogramData& data, const CheckedJson& json) {

@@ -4,11 +4,11 @@
 
 #include <array>
 #include <cstdint>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
 
+#include "core/result/checked_json.h"
 #include "core/result/row.h"
 
 namespace rdmameter {
@@ -17,36 +17,56 @@ namespace rdmameter {
 /// time becomes 0.
 /// @throws std::logic_error  `extra` has a key of the row, or a vector by rank has not one element
 /// for each
-nlohmann::ordered_json row_to_json(const Row& row);
+Json row_to_json(const Row& row);
 
 /// Reads what row_to_json() wrote; derived numbers (percentiles, rates) are not looked at but
 /// derived anew. Keys of the row that we do not know are kept in `extra`.
-/// @param where  file and row, for the error's text
+/// @param where    file and row, for the error's text
+/// @param reading  Reading::metrics: the row without kBulk; the statistics of its latencies are
+///                 those that the JSON states
 /// @throws UsageError  naming `where`, the key and the reason
-Row row_from_json(const nlohmann::ordered_json& json, const std::string& where);
+Row row_from_json(const Json& json, const std::string& where, Reading reading = Reading::file);
 
-/// Large values that hold no metric: the keys that row_without_bulk() skips.
+/// Large values that hold no metric: the keys that Reading::metrics skips.
 inline constexpr std::array<std::string_view, 5> kBulk{"histogram", "half_round_trip",
                                                        "device_counters", "resources", "points"};
 
-/// The row without kBulk; the statistics of its latencies are those that the JSON states.
-Row row_without_bulk(const nlohmann::ordered_json& json, const std::string& where);
+// The names of enums' values.
 
-/// The end of the name of a row with this status: "", "/error" or "/skipped".
-std::string_view name_suffix(Row::Status status);
+/// @param names  one for each value, in their order, up to Last
+template <auto Last>
+constexpr auto names_to(const auto&... names) {
+  static_assert(sizeof...(names) == static_cast<std::size_t>(Last) + 1);
+  return std::array<std::string_view, sizeof...(names)>{names...};
+}
+std::string_view name_in(const auto& names, auto value) {
+  return names.at(static_cast<std::size_t>(value));
+}
 
-/// "round_trip", "completion"... "" beyond the last value; so do the other names.
-const char* definition_name(LatencyData::Definition definition);
-const char* counted_by_name(BandwidthData::CountedBy end);
-const char* ended_name(UntilData::Ended ended);
-const char* verdict_name(Straggler::Verdict verdict);
+/// The end of the name of a row with this status.
+inline constexpr auto kNameSuffixes = names_to<Row::Status::skipped>("", "/error", "/skipped");
+inline constexpr auto kDefinitionNames =
+    names_to<LatencyData::Definition::lateness>("round_trip", "completion", "call", "exchange",
+                                                "collective", "response", "service", "lateness");
+inline constexpr auto kCountedByNames =
+    names_to<BandwidthData::CountedBy::receiver>("initiator", "receiver");
+inline constexpr auto kEndedNames = names_to<UntilData::Ended::not_measured>(
+    "reached", "repetitions", "budget", "noise", "not_measured");
+inline constexpr auto kStragglerNames =
+    names_to<Straggler::Verdict::unknown>("none", "node", "path", "direction", "unknown");
 
 /// Payload over window, and messages over window; 0 for an empty window.
-double bandwidth_gbps(const BandwidthData& data);                              ///< [1e9 bits/s]
-double bandwidth_gbps(std::uint64_t bytes, std::uint64_t window_ns);           ///< likewise
+double bandwidth_gbps(std::uint64_t bytes, std::uint64_t window_ns);           ///< [1e9 bits/s]
 double bandwidth_mmsg_per_s(std::uint64_t messages, std::uint64_t window_ns);  ///< [1e6 messages/s]
 double bandwidth_mib_per_s(const BandwidthData& data);                         ///< [2^20 bytes/s]
-double bandwidth_mmsg_per_s(const BandwidthData& data);                        ///< [1e6 messages/s]
+
+// Likewise, of whatever has these members.
+double bandwidth_gbps(const auto& data) {
+  return bandwidth_gbps(data.bytes, data.window_ns);
+}
+double bandwidth_mmsg_per_s(const auto& data) {
+  return bandwidth_mmsg_per_s(data.messages, data.window_ns);
+}
 
 /// Half the width of the interval, of the median; nothing where there is no interval.
 std::optional<double> settled_share(const SettledMetric& settled);
@@ -56,7 +76,6 @@ double background_per_s(const BackgroundData& data);  ///< operations [1/s]
 std::optional<double> bound_percent(const DeviceData& data);
 /// Of the slot that it shares, what all devices there had; nothing: it shares none.
 std::optional<double> slot_percent(const DeviceData& data);
-double background_gbps(const BackgroundData& data);  ///< payload [1e9 bits/s]
 
 double load_part_gbps(const LoadPart& part);      ///< payload reached [1e9 bits/s]
 double load_offered_per_s(const LoadData& data);  ///< requests that fell due [1/s]

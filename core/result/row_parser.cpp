@@ -12,8 +12,6 @@
 namespace rdmameter {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 bool is_digit(char c) {
   return c >= '0' && c <= '9';
 }
@@ -184,20 +182,12 @@ bool parse_plain_json(std::string_view text, Json& into,
   return PlainParser(text, left_out).whole(into);
 }
 
-namespace {
-
-bool is_nested(std::string_view value) {
-  return value.starts_with('{') || value.starts_with('[');
-}
-
-}  // namespace
-
 void RowParser::parse_text(std::string_view text, Json& into) const {
   if (!parse_plain_json(text, into, left_out_))
     into = Json::parse(text.data(), text.data() + text.size());
 }
 
-const nlohmann::ordered_json& RowParser::parse(std::string_view row) {
+const Json& RowParser::parse(std::string_view row) {
   latest_ = 1 - latest_;
   texts_[latest_] = row;
   std::vector<Member> members = members_of(texts_[latest_]);
@@ -247,7 +237,8 @@ void RowParser::build(const std::vector<Member>& members) {
 
 void RowParser::parse_member(const Member& member, Json& into) const {
   const std::string_view key = member.key.substr(1, member.key.size() - 2);
-  if (is_nested(member.value) && std::ranges::find(left_out_, key) != left_out_.end())
+  const bool nested = member.value.starts_with('{') || member.value.starts_with('[');
+  if (nested && std::ranges::find(left_out_, key) != left_out_.end())
     into = nullptr;
   else
     parse_text(member.value, into);

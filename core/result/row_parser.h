@@ -3,11 +3,12 @@
 #pragma once
 
 #include <array>
-#include <nlohmann/json.hpp>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "core/result/json_text.h"
 
 namespace rdmameter {
 
@@ -20,7 +21,7 @@ namespace rdmameter {
 /// @return      false: the text is no JSON, or not plain (escapes, bytes beyond ASCII, numbers
 ///              below 0 or of 19 digits, deeper than kMaxJsonDepth). The library's parser must be
 ///              asked; `into` holds anything
-bool parse_plain_json(std::string_view text, nlohmann::ordered_json& into,
+bool parse_plain_json(std::string_view text, Json& into,
                       std::span<const std::string_view> left_out = {});
 
 /// Parses of a row the values alone that differ from those of the row before it: repetitions have
@@ -33,10 +34,9 @@ class RowParser {
 
   /// @return  lives until the next call
   /// @throws nlohmann::json::exception  it is no JSON
-  const nlohmann::ordered_json& parse(std::string_view row);
+  const Json& parse(std::string_view row);
 
  private:
-  using Json = nlohmann::ordered_json;
   struct Member {
     std::string_view key, value;  ///< as they stand in the text
   };

@@ -343,17 +343,6 @@ auto or_tell_client(int client, SessionHost& host, const InterruptSource& interr
   }
 }
 
-/// What the program would say on stderr.
-class TellHost final : public TellSink {
- public:
-  explicit TellHost(SessionHost& host) : host_(host) { take_over(); }
-  ~TellHost() { give_back(); }
-  void told(std::string_view text) noexcept override { host_.log(text); }
-
- private:
-  SessionHost& host_;
-};
-
 /// Ends this process once its server has gone, whatever it is at. The signal for a parent's death
 /// does that, too, but a process can lose it.
 class ServerWatch {
@@ -394,7 +383,8 @@ void serve_inherited_session(const InterruptSource& interrupt) {
     enter_sandbox(start.sandbox, start.gpus);  // before any library of a device's is loaded
     return ServerWatch{pipe.fd(), interrupt};
   });
-  const TellHost sink{host};
+  // What the program would say on stderr.
+  const TellSink sink([&host](std::string_view text) { host.log(text); });
   serve_session({std::move(client), start.peer}, start.greeting, start.clock, start.own, start.gpus,
                 host, interrupt);
 }

@@ -99,10 +99,10 @@ class Judge {
     judgement_.cases.resize(pairs_.size());
     for (std::size_t i = 0; i < pairs_.size(); ++i) {
       CaseComparison& one = judgement_.cases[i];
-      one.name = pairs_[i].other->name;
-      one.half = pairs_[i].other->half;
-      one.load = pairs_[i].other->load;
-      one.part = pairs_[i].other->part;
+      const ComparableCase& other = *pairs_[i].other;
+      one.name = other.name;
+      one.times = other.half ? "half round trip" : other.load ? "response" : "";
+      one.part = other.part;
       if (!not_measured(pairs_[i], one) && !not_comparable(pairs_[i], one)) measured_.push_back(i);
     }
     judgement_.family = measured_.size();

@@ -17,9 +17,8 @@ inline constexpr double kMetricRate = 0.025;
 
 struct CaseComparison {
   std::string name;
-  bool half = false;  ///< what is told are half round trips
-  bool load = false;  ///< latencies are an open loop's responses
-  bool part = false;  ///< of a mix: the requests of one operation and size
+  std::string_view times = {};  ///< what latencies are, where that is not plain
+  bool part = false;            ///< of a mix: the requests of one operation and size
   CaseVerdict verdict = CaseVerdict::pass;
   std::vector<MetricEffect> effects;  ///< members, the worst first; empty: not measured on both
                                       ///< sides

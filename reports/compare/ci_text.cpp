@@ -8,8 +8,6 @@
 namespace rdmameter {
 namespace {
 
-using Kind = VerdictLine::Kind;
-
 constexpr std::size_t kMaxPageBytes = 1'000'000;  ///< GitHub refuses a step summary above 1 MiB
 constexpr std::size_t kMaxAnnotations = 10;       ///< GitHub shows ten of each kind and step
 
@@ -21,9 +19,9 @@ Table markdown_cases(const Comparison& comparison) {
   Table table{text_columns(
       {"verdict", "case", "quantity", "base", "new", "change", "95 % interval", "note"})};
   for (const std::size_t number : {3U, 4U, 5U, 6U}) table.columns[number].is_text = false;
-  for (const VerdictLine& line : verdict_table(comparison, Kind::judged)) {
+  for (const VerdictLine& line : verdict_table(comparison)) {
     std::vector<Table::Cell> cells =
-        effect_cells(line.members.empty() ? nullptr : &line.members.front());
+        effect_cells(line.effects.empty() ? nullptr : &line.effects.front());
     cells.insert(cells.begin(), {sign_and_text(line.verdict), line.name});
     cells.emplace_back(line.note);
     table.add_line(std::move(cells));
@@ -33,19 +31,17 @@ Table markdown_cases(const Comparison& comparison) {
 
 Table markdown_gates(const Comparison& comparison) {
   Table table{text_columns({"gate", "case", "finding"})};
-  for (const VerdictLine& line : verdict_table(comparison, Kind::gate))
+  for (const GateFinding& one : comparison.gates)
     table.add_line(
-        {fmt::format("{} {}", sign_and_text(line.verdict), line.gate), line.name, line.text});
+        {fmt::format("{} {}", sign_and_text(one.verdict), one.gate), one.name, one.text});
   return table;
 }
 
 /// A case that nothing judges any more must not vanish in silence.
 Table markdown_lonely(const Comparison& comparison) {
   Table table{text_columns({"only in", "case"})};
-  for (const auto& [kind, side] : {std::pair{Kind::only_base, "BASE: not judged"},
-                                   std::pair{Kind::only_other, "NEW: not judged"}})
-    for (const VerdictLine& line : verdict_table(comparison, kind))
-      table.add_line({side, line.name});
+  for (const std::string& name : comparison.only_base) table.add_line({"BASE: not judged", name});
+  for (const std::string& name : comparison.only_other) table.add_line({"NEW: not judged", name});
   return table;
 }
 
@@ -147,11 +143,15 @@ std::string comparison_markdown(const Comparison& comparison) {
 
 std::string comparison_junit(const Comparison& comparison) {
   Tests tests;
+  constexpr const char* kSuite = "rdmameter.compare";
   for (const VerdictLine& line : verdict_table(comparison))
-    if (line.kind == Kind::gate)
-      tests.add("rdmameter.gate", line.name + " " + line.gate, line.verdict, true, line.message());
-    else if (line.kind != Kind::only_other)
-      tests.add("rdmameter.compare", line.name, line.verdict, line.decides, line.message());
+    tests.add(kSuite, line.name, line.verdict, line.decides, line.message());
+  for (const std::string& name : comparison.only_base)
+    tests.add(kSuite, name, CaseVerdict::inconclusive, false,
+              "only in BASE: NEW has no such case, so nothing is judged");
+  for (const GateFinding& one : comparison.gates)
+    tests.add("rdmameter.gate", one.name + " " + one.gate, one.verdict, true,
+              fmt::format("{}: {}", name_of(one.verdict).text, one.text));
   const Conclusion conclusion = comparison.conclusion;
   tests.add("rdmameter", "conclusion",
             conclusion == Conclusion::pass   ? CaseVerdict::pass
@@ -169,11 +169,11 @@ std::string comparison_junit(const Comparison& comparison) {
 
 std::string comparison_github(const Comparison& comparison) {
   std::vector<std::string> lines;
-  for (const VerdictLine& line : verdict_table(comparison, Kind::gate))
-    if (line.verdict == CaseVerdict::fail)
+  for (const GateFinding& one : comparison.gates)
+    if (one.verdict == CaseVerdict::fail)
       lines.push_back(
-          annotation("error", "gate: " + line.name, fmt::format("{} ({})", line.text, line.gate)));
-  for (const VerdictLine& line : verdict_table(comparison, Kind::judged))
+          annotation("error", "gate: " + one.name, fmt::format("{} ({})", one.text, one.gate)));
+  for (const VerdictLine& line : verdict_table(comparison))
     if (line.verdict == CaseVerdict::fail)
       lines.push_back(
           annotation(line.decides ? "error" : "notice", "worse: " + line.name, line.text));

@@ -65,22 +65,19 @@ void read_losses(const Row& row, Replicate& replicate) {
   }
 }
 
-/// A number of `ab` or of a merged result; nothing: the row has none of this name.
-std::optional<std::uint64_t> further_count(const Row& row, const std::string& where,
-                                           const char* key) {
-  if (!row.extra.contains(key)) return std::nullopt;
-  return CheckedJson(row.extra, where).at(key).count();
+/// The number of its run in a merged result; else 0.
+std::uint64_t run_number(const Row& row, const std::string& where) {
+  return row.extra.contains("run") ? CheckedJson(row.extra, where).at("run").count() : 0;
 }
 
 /// Which repetition of which run it is, and its numbers.
 Replicate replicate_of(const Row& row, const std::string& where) {
-  Replicate replicate{.run = further_count(row, where, "run").value_or(0),
-                      .repetition = row.repetition};
+  Replicate replicate{.run = run_number(row, where), .repetition = row.repetition};
   for (const MetricInfo& info : metrics())
     if (const auto value = info.value(row))
-      replicate.value[static_cast<std::size_t>(info.metric)] = *value;
+      replicate.at(info.metric) = *value;
     else if (row.bandwidth && info.group == "bandwidth")
-      replicate.value[static_cast<std::size_t>(info.metric)] = 0;  // of an empty window
+      replicate.at(info.metric) = 0;  // of an empty window
   return replicate;
 }
 
@@ -98,13 +95,10 @@ Row row_of_part(const Row& row, const LoadPart& part) {
 
 Replicate replicate_of_part(const Row& row, const std::string& where, const LoadPart& part) {
   Replicate replicate = replicate_of(row_of_part(row, part), where);
-  const auto value = [&replicate](Metric metric) -> auto& {
-    return replicate.value[static_cast<std::size_t>(metric)];
-  };
-  value(Metric::offered) = part.offered_per_s;
-  value(Metric::reached) = part.reached_per_s;
+  replicate.at(Metric::offered) = part.offered_per_s;
+  replicate.at(Metric::reached) = part.reached_per_s;
   for (const Metric of_all : {Metric::reached_share, Metric::backlog, Metric::unsent})
-    value(of_all) = kNoValues.front();
+    replicate.at(of_all) = kNoValues.front();
   return replicate;
 }
 
@@ -129,9 +123,8 @@ class Collector {
   void add(const Row& row, const std::string& where) {
     ComparableCase& test_case = case_of(row, where);
     if (row.status == Row::Status::error) {
-      test_case.failures.push_back({.run = further_count(row, where, "run").value_or(0),
-                                    .repetition = row.repetition,
-                                    .message = row.message});
+      test_case.failures.push_back(
+          {.run = run_number(row, where), .repetition = row.repetition, .message = row.message});
     } else if (row.status == Row::Status::skipped) {
       test_case.skips.push_back(row.message);
     } else if (row.interrupted) {
@@ -233,7 +226,7 @@ class Collector {
     ComparableCase& found = cases[index];
     if (row.latency) {
       found.half = row.latency->half_round_trip;
-      found.definition = fmt::format("{} [ns]", definition_name(row.latency->definition));
+      found.definition = fmt::format("{} [ns]", name_in(kDefinitionNames, row.latency->definition));
     }
     return found;
   }
@@ -310,7 +303,7 @@ Comparable read_comparable(const std::string& path) {
   read_rows(path,
             {[&file](Json& context) { read_context(file, context); },
              [&collector](const Row& row, const std::string& where) { collector.add(row, where); }},
-            Rows::metrics);
+            Reading::metrics);
   collector.add_parts_of_sides();
   for (auto& side : file.sides) join_failures(side);
   return file;

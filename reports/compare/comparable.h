@@ -37,6 +37,8 @@ struct Replicate {
       {};                  ///< of these: lost, duplicated, reordered; of an open loop unsent
   bool saturated = false;  ///< of an open loop: it did not keep up with its rate; of a sweep: no
                            ///< rate keeps its SLO
+
+  double& at(Metric metric) { return value[static_cast<std::size_t>(metric)]; }
 };
 
 /// Nothing: it has no such number.

@@ -230,10 +230,6 @@ bool Comparison::gated(const CaseComparison& test_case) const {
          std::ranges::any_of(test_case.findings, unreliable);
 }
 
-std::size_t Comparison::count(CaseVerdict verdict) const {
-  return static_cast<std::size_t>(std::ranges::count(cases, verdict, &CaseComparison::verdict));
-}
-
 Comparison compare_files(const Comparable& base, const Comparable& other,
                          const ComparisonOptions& options) {
   for (const Comparable* file : {&base, &other})

@@ -34,7 +34,6 @@ struct Comparison {
   bool strict = false, inconclusive_ok = false;  ///< as they were asked for
   Conclusion conclusion = Conclusion::pass;
 
-  std::size_t count(CaseVerdict verdict) const;
   bool gated(const CaseComparison& test_case) const;  ///< does its verdict decide about the whole?
 };
 

@@ -22,20 +22,16 @@ double turned(Metric metric, double logarithm) {
   return info_of(metric).higher_is_better ? -logarithm : logarithm;
 }
 
-/// A run's mean is the mean of its repetitions; of other metrics the median repetition
-/// stands for it.
-double of_run(Metric metric, const std::vector<double>& repetitions) {
-  return metric == Metric::mean ? mean(repetitions) : median(repetitions);
-}
-
-/// By run, whatever is above 0; a repetition without the metric is left out.
+/// By run, whatever is above 0; a repetition without the metric is left out. A run's mean is the
+/// mean of its repetitions; of other metrics the median repetition stands for it.
 std::map<std::uint64_t, double> run_values(const ComparableCase& test_case, Metric metric) {
   std::map<std::uint64_t, std::vector<double>> repetitions;
   for (const Replicate& one : test_case.replicates)
     if (const auto value = value_of(one, metric); value && *value > 0)
       repetitions[one.run].push_back(*value);
   std::map<std::uint64_t, double> values;
-  for (const auto& [run, list] : repetitions) values[run] = of_run(metric, list);
+  for (const auto& [run, list] : repetitions)
+    values[run] = metric == Metric::mean ? mean(list) : median(list);
   return values;
 }
 

@@ -12,6 +12,7 @@
 
 #include "core/base/error.h"
 #include "core/base/parse_value.h"
+#include "reports/text/text.h"
 
 namespace rdmameter {
 namespace {
@@ -24,16 +25,17 @@ constexpr std::string_view kForm =
   throw UsageError("--gate '{}': {}; {}", gate.text, why, kForm);
 }
 
+/// "latency.p50", "lost"
+std::string gate_name(const MetricInfo& info) {
+  return fmt::format("{}{}{}", info.group, info.group.empty() ? "" : ".", info.field);
+}
+
 std::string metric_names() {
   std::string names;
-  for (const MetricInfo& info : metrics())
-    if (is_latency(info))
-      names += fmt::format("latency.{0}, half_round_trip.{0}, ", info.field);
-    else if (info.group.empty())
-      names += fmt::format("{}, ", info.field);
-    else
-      names += fmt::format("{}.{}, ", info.group, info.field);
-  names.resize(names.size() - 2);
+  for (const MetricInfo& info : metrics()) {
+    add_item(names, gate_name(info));
+    if (is_latency(info)) add_item(names, fmt::format("half_round_trip.{}", info.field));
+  }
   return names;
 }
 
@@ -42,14 +44,10 @@ void read_metric(Gate& gate, std::string_view text) {
   gate.half = text.starts_with(kHalf);
   const std::string wanted =
       gate.half ? fmt::format("latency.{}", text.substr(kHalf.size())) : std::string(text);
-  for (const MetricInfo& info : metrics()) {
-    const std::string name =
-        info.group.empty() ? std::string(info.field) : fmt::format("{}.{}", info.group, info.field);
-    if (name != wanted) continue;
-    gate.metric = info.metric;
-    return;
-  }
-  refuse(gate, fmt::format("there is no metric '{}' (metrics: {})", text, metric_names()));
+  const auto found = std::ranges::find(metrics(), wanted, gate_name);
+  if (found == metrics().end())
+    refuse(gate, fmt::format("there is no metric '{}' (metrics: {})", text, metric_names()));
+  gate.metric = found->metric;
 }
 
 void read_relation(Gate& gate, std::string_view text) {

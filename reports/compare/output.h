@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // A comparison told to people at a terminal, to a CI's summary page, to its test report: each is a
-// loop over the verdict table. The page's is comparison_section.cpp.
+// loop over the verdict table, and one over the gates. The page's is comparison_section.cpp.
 #pragma once
 
-#include <cstdint>
-#include <optional>
-#include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "reports/compare/comparison.h"
@@ -15,28 +11,16 @@
 
 namespace rdmameter {
 
-/// A case of both sides, one that a side lacks, or a gate of a case.
-struct VerdictLine {
-  enum class Kind : std::uint8_t { judged, only_base, only_other, gate };
-  Kind kind = Kind::judged;
-  std::string name, gate = {};
-  CaseVerdict verdict = CaseVerdict::inconclusive;
-  bool decides = false;                        ///< about the whole
-  std::string text = {};                       ///< what it rests on, or why nothing is judged
-  std::string note = {};                       ///< what would settle it, what failed
-  std::string_view times = {};                 ///< what latencies are, where that is not plain
-  double q = 1;                                ///< of all members together
-  std::span<const MetricEffect> members = {};  ///< the comparison's, the worst first
-  std::span<const MetricEffect> others = {};   ///< that do not judge, where they were asked for
+struct VerdictLine : CaseComparison {
+  bool decides = false;  ///< about the whole
+  std::string text;      ///< what it rests on, or why nothing is judged
 
   /// "fail: p50 3.10 µs -> 3.60 µs, +16.1 % (+14.0 % to +18.2 %); note"
   std::string message() const;
 };
 
-/// Cases, the worst first; those of one side; gates, those that were not kept first.
-/// @param only  those of one kind
-std::vector<VerdictLine> verdict_table(const Comparison& comparison,
-                                       std::optional<VerdictLine::Kind> only = {});
+/// The cases of both sides, the worst first.
+std::vector<VerdictLine> verdict_table(const Comparison& comparison);
 
 /// "12 cases: 1 fail, 2 inconclusive, 9 pass; 1 of BASE is not in NEW".
 std::string tally_text(const Comparison& comparison);

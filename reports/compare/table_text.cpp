@@ -13,8 +13,6 @@
 namespace rdmameter {
 namespace {
 
-using Kind = VerdictLine::Kind;
-
 std::string interval_text(const Effect& effect) {
   return fmt::format("{} to {}", change_text(effect.interval.low),
                      change_text(effect.interval.high));
@@ -70,8 +68,9 @@ std::string cases_text(const Comparison& comparison, const std::vector<VerdictLi
     table.titles.push_back(
         {table.lines(), bold(pad_right(name_of(line.verdict).text, kVerdictWidth), style) +
                             name_beside(kVerdictWidth + 2, name, style)});
-    for (std::size_t i = 0; i < line.members.size(); ++i)
-      if (i == 0 || all || !pass) add_effect(table, line.members[i], i == 0 ? p_text(line.q) : "");
+    for (std::size_t i = 0; i < line.effects.size(); ++i)
+      if (i == 0 || all || !pass)
+        add_effect(table, line.effects[i], i == 0 ? p_text(line.q_worse) : "");
     for (const MetricEffect& each : line.others) add_effect(table, each, "");
   }
   if (table.titles.empty()) return "";
@@ -102,14 +101,14 @@ std::string notes(const std::vector<VerdictLine>& lines, const TextStyle& style)
 std::string gate_lines(const Comparison& comparison, bool all, const TextStyle& style) {
   std::string text;
   std::size_t kept = 0;
-  for (const VerdictLine& line : verdict_table(comparison, Kind::gate)) {
-    if (line.verdict == CaseVerdict::pass && !all && comparison.gates.size() > kFewCases) {
+  for (const GateFinding& one : comparison.gates) {
+    if (one.verdict == CaseVerdict::pass && !all && comparison.gates.size() > kFewCases) {
       ++kept;
       continue;
     }
-    const std::string gate = line.gate == "work" ? "" : fmt::format(" ({})", printable(line.gate));
-    text += wrap(fmt::format("  {:<13}", name_of(line.verdict).text),
-                 fmt::format("{}: {}{}", printable(line.name), line.text, gate), style.width);
+    const std::string gate = one.gate == "work" ? "" : fmt::format(" ({})", printable(one.gate));
+    text += wrap(fmt::format("  {:<13}", name_of(one.verdict).text),
+                 fmt::format("{}: {}{}", printable(one.name), one.text, gate), style.width);
   }
   if (kept > 0) text += fmt::format("  {:<13}{} more\n", "pass", kept);
   return text.empty() ? "" : "\n" + bold("gates", style) + "\n" + text;
@@ -124,53 +123,23 @@ std::string list(const char* title, const std::vector<std::string>& names, const
 }  // namespace
 
 std::string VerdictLine::message() const {
-  if (kind == Kind::only_base || kind == Kind::only_other) return text;
-  const bool more = !note.empty() && !members.empty();
+  const bool more = !note.empty() && !effects.empty();
   return fmt::format("{}: {}{}{}", name_of(verdict).text, text, more ? "; " : "", more ? note : "");
 }
 
-std::vector<VerdictLine> verdict_table(const Comparison& comparison,
-                                       std::optional<VerdictLine::Kind> only) {
-  std::vector<VerdictLine> lines;
-  const auto add = [&](Kind kind, const auto& list, const auto& line_of) {
-    if (only.value_or(kind) != kind) return;
-    for (const auto& one : list) lines.push_back(line_of(one));
-    for (VerdictLine& line : std::span(lines).last(list.size())) line.kind = kind;
-  };
-  add(Kind::judged, comparison.cases, [&](const CaseComparison& one) -> VerdictLine {
-    return {.name = one.name,
-            .verdict = one.verdict,
-            .decides = comparison.gated(one),
-            .text = effect_text(one),
-            .note = one.note,
-            .times = one.half   ? "half round trip"
-                     : one.load ? "response"
-                                : "",
-            .q = one.q_worse,
-            .members = one.effects,
-            .others = one.others};
+std::vector<VerdictLine> verdict_table(const Comparison& comparison) {
+  return mapped(comparison.cases, [&](const CaseComparison& one) {
+    return VerdictLine{one, comparison.gated(one), effect_text(one)};
   });
-  add(Kind::only_base, comparison.only_base, [](const std::string& name) -> VerdictLine {
-    return {.name = name, .text = "only in BASE: NEW has no such case, so nothing is judged"};
-  });
-  add(Kind::only_other, comparison.only_other, [](const std::string& name) -> VerdictLine {
-    return {.name = name, .text = "only in NEW: BASE has no such case, so nothing is judged"};
-  });
-  add(Kind::gate, comparison.gates, [](const GateFinding& finding) -> VerdictLine {
-    return {.name = finding.name,
-            .gate = finding.gate,
-            .verdict = finding.verdict,
-            .decides = true,
-            .text = finding.text};
-  });
-  return lines;
 }
 
 std::string tally_text(const Comparison& comparison) {
   std::string text = count_text(comparison.cases.size(), "case");
   const char* separator = ": ";
   for (std::size_t i = 0; i < kVerdictNames.size(); ++i)
-    if (const std::size_t count = comparison.count(static_cast<CaseVerdict>(i)); count > 0) {
+    if (const auto count = std::ranges::count(comparison.cases, static_cast<CaseVerdict>(i),
+                                              &CaseComparison::verdict);
+        count > 0) {
       text += fmt::format("{}{} {}", separator, count, kVerdictNames[i].text);
       separator = ", ";
     }
@@ -204,10 +173,9 @@ std::string estimates_text(const Comparison& comparison) {
   };
   if (comparison.sides)
     return "A, B: geometric means over the blocks, of which the change is the ratio.";
-  const std::vector<VerdictLine> lines = verdict_table(comparison, Kind::judged);
-  if (std::ranges::any_of(lines, [&](const VerdictLine& line) {
-        return std::ranges::any_of(line.members, differs) ||
-               std::ranges::any_of(line.others, differs);
+  if (std::ranges::any_of(comparison.cases, [&](const CaseComparison& one) {
+        return std::ranges::any_of(one.effects, differs) ||
+               std::ranges::any_of(one.others, differs);
       }))
     return "Base, new: medians of the runs. Change: the median of NEW / BASE over all pairs of "
            "runs, which can differ from the ratio of the two medians.";
@@ -236,7 +204,7 @@ std::string comparison_text(const Comparison& comparison, bool all, const TextSt
           "\n";
   if (!comparison.times_gate)
     text += "  Times are information here: the gate is on work per message.\n";
-  const std::vector<VerdictLine> lines = verdict_table(comparison, Kind::judged);
+  const std::vector<VerdictLine> lines = verdict_table(comparison);
   text += cases_text(comparison, lines, all, style);
   if (const std::string noted = notes(lines, style); !noted.empty()) text += "\n" + noted;
   text += gate_lines(comparison, all, style);

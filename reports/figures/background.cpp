@@ -55,7 +55,7 @@ std::string name_of_background(const FigureLine& line) {
 /// Payload in the window of the case, or where that is hardly any, operations.
 std::string traffic_text(const FigureLine& line) {
   const auto gbps = median_of(*line.summary, [](const Row& row) {
-    return row.background->bytes > 0 ? std::optional(background_gbps(*row.background))
+    return row.background->bytes > 0 ? std::optional(bandwidth_gbps(*row.background))
                                      : std::nullopt;
   });
   if (gbps.value_or(0) >= 1) return fmt::format("{:.3g} Gb/s", *gbps);

@@ -17,11 +17,11 @@ namespace {
 constexpr double kSlowPercent = 90;  ///< devices below it are named
 
 double device_gbps(const DeviceData& device) {
-  return bandwidth_gbps(device.bytes, device.window_ns);
+  return bandwidth_gbps(device);
 }
 
 double device_kmsg_per_s(const DeviceData& device) {
-  return 1e3 * bandwidth_mmsg_per_s(device.messages, device.window_ns);
+  return 1e3 * bandwidth_mmsg_per_s(device);
 }
 
 /// Empty: none has moved anything.

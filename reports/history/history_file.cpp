@@ -65,34 +65,20 @@ HistoryEntry entry_from(const CheckedJson& json) {
   return entry;
 }
 
-Json to_json(const Acknowledgement& acknowledged) {
-  return {{"schema", kHistorySchema},
-          {"acknowledged",
-           {{"name", acknowledged.name},
-            {"metric", acknowledged.metric},
-            {"since", acknowledged.since},
-            {"note", acknowledged.note}}}};
-}
-
-Acknowledgement acknowledgement_from(const CheckedJson& json) {
-  return {json.at("name").text(), json.at("metric").text(), json.at("since").text(),
-          json.at("note").text()};
-}
-
 void add_line(History& history, const Json& value, const std::string& where) {
   const CheckedJson json(value, where);
   if (const CheckedJson schema = json.at("schema"); schema.text() != kHistorySchema)
     schema.fail(
         fmt::format("is \"{}\", and this version reads \"{}\"", schema.text(), kHistorySchema));
-  if (const auto acknowledged = json.find("acknowledged"))
-    history.acknowledged.push_back(acknowledgement_from(*acknowledged));
+  if (const auto known = json.find("acknowledged"))
+    history.acknowledged.push_back({known->at("name").text(), known->at("metric").text(),
+                                    known->at("since").text(), known->at("note").text()});
   else
     history.entries.push_back(entry_from(json));
 }
 
 [[noreturn]] void fail(const std::string& path, int error) {
-  throw ResultFileError(
-      fmt::format("{}: the line could not be added: {}.", path, std::strerror(error)), error);
+  throw ResultFileError("{}: the line could not be added: {}.", path, std::strerror(error));
 }
 
 /// Writes all of it at the end, or takes back what arrived.
@@ -193,7 +179,12 @@ void append_history(const std::string& path, const HistoryEntry& entry) {
 }
 
 void append_acknowledgement(const std::string& path, const Acknowledgement& acknowledged) {
-  append_json(path, to_json(acknowledged));
+  append_json(path, {{"schema", kHistorySchema},
+                     {"acknowledged",
+                      {{"name", acknowledged.name},
+                       {"metric", acknowledged.metric},
+                       {"since", acknowledged.since},
+                       {"note", acknowledged.note}}}});
 }
 
 History read_history(const std::string& path, std::size_t newest) {

@@ -50,20 +50,14 @@ bool is_resolved(const SeriesChange& change, double newest) {
   return std::abs(back) <= MeanShiftOptions{}.floor || (back > 0) != (change.after > change.before);
 }
 
-/// The index of the entry of that time; npos: the series does not have it.
-std::size_t index_at(const HistorySeries& series, const std::string& time) {
-  const auto found =
-      std::ranges::find(series.points, time, [](const auto& point) { return point.entry->time; });
-  return found == series.points.end() ? std::string::npos
-                                      : static_cast<std::size_t>(found - series.points.begin());
-}
-
 void acknowledge(std::vector<SeriesChange>& changes, const HistorySeries& series,
                  const Acknowledgement& acknowledged) {
   const bool meant = acknowledged.name == series.name &&
                      (acknowledged.metric.empty() || acknowledged.metric == series.metric->key);
-  const std::size_t at = meant ? index_at(series, acknowledged.since) : std::string::npos;
-  if (at == std::string::npos) return;
+  const auto point = std::ranges::find(series.points, acknowledged.since,
+                                       [](const auto& each) { return each.entry->time; });
+  if (!meant || point == series.points.end()) return;
+  const auto at = static_cast<std::size_t>(point - series.points.begin());
   const auto distance = [at](const SeriesChange& change) {
     return change.at > at ? change.at - at : at - change.at;
   };
@@ -88,43 +82,23 @@ Shown shown_as(const HistorySeries& series) {
   return {unit, decimals_for(std::vector{latest / unit.size}, 3)};
 }
 
-double largest_of(const HistorySeries& series) {
-  double largest = 0;
-  for (const HistorySeries::Point& point : series.points)
-    largest = std::max(largest, point.number.median);
-  return largest;
-}
-
-std::string percent_text(double before, double after) {
-  if (before == 0) return "from 0";
-  return fmt::format("{:+.1f} %", (after / before - 1) * 100);
-}
-
 /// A column a number. The least span is 4 % of the middle, so that noise does not look like peaks.
-std::string spark_line(const HistorySeries& series, std::size_t columns) {
-  const std::size_t count = std::min(columns, series.points.size());
-  const std::span points = std::span(series.points).last(count);
-  double low = INFINITY, high = 0;
-  for (const HistorySeries::Point& point : points) {
-    low = std::min(low, point.number.median);
-    high = std::max(high, point.number.median);
-  }
+std::string spark_line(std::span<const double> values) {
+  auto [low, high] = std::ranges::minmax(values);
   const double widen = std::max(0.0, 0.04 * (low + high) / 2 - (high - low)) / 2;
   low -= widen;
   high += widen;
   std::string line;
-  for (const HistorySeries::Point& point : points) {
-    const double share = high > low ? (point.number.median - low) / (high - low) : 0.5;
+  for (const double value : values) {
+    const double share = high > low ? (value - low) / (high - low) : 0.5;
     line += kEighthsHigh[std::clamp(static_cast<int>(std::lround(share * 7)), 0, 7)];
   }
   return line;
 }
 
 /// "▲" below the columns of the spark line where something changed.
-std::string marks(const HistorySeries& series, const std::vector<SeriesChange>& changes,
-                  std::size_t columns) {
-  const std::size_t count = std::min(columns, series.points.size());
-  const std::size_t first = series.points.size() - count;
+/// @param first  the point of the first column
+std::string marks(const std::vector<SeriesChange>& changes, std::size_t first) {
   std::string line;
   for (const SeriesChange& change : changes)
     if (change.at >= first) line = pad_right(line, change.at - first) + "▲";
@@ -139,8 +113,8 @@ std::string what(const HistoryEntry& entry) {
 std::string series_change_text(const HistorySeries& series, const SeriesChange& change,
                                const Shown& shown) {
   const bool better = series.metric->higher_is_better != (change.after < change.before);
-  return fmt::format("{} {}: {} to {} {} since {}, {:.1f} standard errors",
-                     better ? "better" : "worse", percent_text(change.before, change.after),
+  return fmt::format("{} {:+.1f} %: {} to {} {} since {}, {:.1f} standard errors",
+                     better ? "better" : "worse", (change.after / change.before - 1) * 100,
                      shown.text(change.before), shown.text(change.after), shown.unit.name,
                      what(*series.points[change.at].entry), change.deviations);
 }
@@ -185,10 +159,6 @@ std::string state_text(const SeriesChange& change) {
   if (change.state == ChangeState::fresh) return "";
   return fmt::format("{}{}: ", kStates[static_cast<std::size_t>(change.state)],
                      change.note.empty() ? "" : fmt::format(" ({})", printable(change.note)));
-}
-
-bool is_before(const HistoryEntry& entry, const std::string& since) {
-  return !since.empty() && epoch_seconds(entry.time) < epoch_seconds(since);
 }
 
 }  // namespace
@@ -252,17 +222,18 @@ std::string show_history(const std::vector<HistorySeries>& all, const TextStyle&
   for (const HistorySeries& series : all) {
     const Shown shown = shown_as(series);
     const auto changes = changes_in(series, {}, all.size());
+    const auto values =
+        mapped(series.points, [](const auto& point) { return point.number.median; });
     const HistoryNumber latest = series.points.back().number;
     const std::string after = fmt::format(" {} ± {} {}", shown.text(latest.median),
                                           shown.text(latest.half_range), shown.unit.name);
-    const std::size_t margin = text_width(shown.text(largest_of(series))) + 3;
+    const std::size_t margin = text_width(shown.text(std::ranges::max(values))) + 3;
     const std::size_t used = margin + text_width(after);
     const std::size_t columns = style.width > used + 10 ? style.width - used : 10;
-    const std::size_t drawn = std::min(columns, series.points.size());
-    const HistoryNumber first = series.points[series.points.size() - drawn].number;
-    text += title_of(series, all, style) + pad_left(shown.text(first.median) + " ", margin) +
-            spark_line(series, columns) + after + "\n";
-    if (const std::string line = marks(series, changes, columns); !line.empty())
+    const std::size_t first = values.size() - std::min(columns, values.size());
+    text += title_of(series, all, style) + pad_left(shown.text(values[first]) + " ", margin) +
+            spark_line(std::span(values).subspan(first)) + after + "\n";
+    if (const std::string line = marks(changes, first); !line.empty())
       text += std::string(margin, ' ') + line + "\n";
     for (const SeriesChange& change : changes)
       text += wrap("  ", series_change_text(series, change, shown), style.width);
@@ -280,7 +251,8 @@ std::string check_history(const std::vector<HistorySeries>& all, const TextStyle
     too_short += series.points.size() < MeanShiftOptions{}.min_series ? 1 : 0;
     auto changes = changes_in(series, options.acknowledged, all.size());
     std::erase_if(changes, [&](const SeriesChange& change) {
-      return is_before(*series.points[change.at].entry, options.since);
+      const HistoryEntry& entry = *series.points[change.at].entry;
+      return !options.since.empty() && epoch_seconds(entry.time) < epoch_seconds(options.since);
     });
     if (changes.empty()) continue;
     ++with;

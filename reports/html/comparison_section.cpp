@@ -33,7 +33,7 @@ using VerdictLines = std::span<const VerdictLine>;
 Scale scale_of(VerdictLines lines) {
   double span = std::log(1.1);
   for (const VerdictLine& line : lines)
-    for (const MetricEffect& told : line.members)
+    for (const MetricEffect& told : line.effects)
       if (told.effect.problem.empty())
         span = std::max({span, std::abs(std::log(told.effect.interval.low)),
                          std::abs(std::log(told.effect.interval.high))});
@@ -63,8 +63,8 @@ std::string cases_table(const PageCases& page, VerdictLines lines, const Scale& 
                             files ? page.labels[1] : "b", "change", "95 % interval", "note"})};
   for (const std::size_t number : {3U, 4U, 5U}) table.columns[number].is_text = false;
   for (const VerdictLine& line : lines) {
-    for (std::size_t i = 0; i < std::max<std::size_t>(line.members.size(), 1); ++i) {
-      const MetricEffect* told = i < line.members.size() ? &line.members[i] : nullptr;
+    for (std::size_t i = 0; i < std::max<std::size_t>(line.effects.size(), 1); ++i) {
+      const MetricEffect* told = i < line.effects.size() ? &line.effects[i] : nullptr;
       const std::string_view verdict = name_of(told == nullptr ? line.verdict : told->verdict).text;
       const auto found = known.find(line.name);
       std::vector<Table::Cell> cells = effect_cells(told);
@@ -84,7 +84,7 @@ std::string cases_table(const PageCases& page, VerdictLines lines, const Scale& 
 /// The first open, the others folded away, since a browser takes seconds to lay out thousands of
 /// lines that the reader has not opened.
 std::string cases_tables(const PageCases& page, const Comparison& comparison) {
-  const std::vector<VerdictLine> all = verdict_table(comparison, VerdictLine::Kind::judged);
+  const std::vector<VerdictLine> all = verdict_table(comparison);
   const Scale scale = scale_of(all);
   const auto told = VerdictLines(all).first(std::min(all.size(), kMaxCasesCompared));
   const auto first = told.first(std::min(told.size(), kOpenCases));
@@ -98,9 +98,9 @@ std::string cases_tables(const PageCases& page, const Comparison& comparison) {
 
 std::string gates_table(const Comparison& comparison) {
   Table table{text_columns({"verdict", "gate", "case", "finding"})};
-  for (const VerdictLine& line : verdict_table(comparison, VerdictLine::Kind::gate)) {
-    const std::string_view verdict = name_of(line.verdict).text;
-    table.add_line({Table::Cell::marked(verdict, verdict), line.gate, line.name, line.text});
+  for (const GateFinding& one : comparison.gates) {
+    const std::string_view verdict = name_of(one.verdict).text;
+    table.add_line({Table::Cell::marked(verdict, verdict), one.gate, one.name, one.text});
   }
   return html_table(table, "Gates");
 }

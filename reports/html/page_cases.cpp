@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <map>
 #include <set>
 
@@ -15,10 +16,8 @@ namespace {
 
 /// "base" of "results/base.json".
 std::string stem(const std::string& path) {
-  const std::size_t slash = path.rfind('/');
-  std::string name = slash == path.npos ? path : path.substr(slash + 1);
-  if (name.ends_with(".json") && name.size() > 5) name.resize(name.size() - 5);
-  return name;
+  const std::filesystem::path file(path);
+  return (file.extension() == ".json" ? file.stem() : file.filename()).string();
 }
 
 /// The files' names where they differ, else their paths, and numbers where even those are alike.

@@ -145,19 +145,16 @@ std::string fact(const End& end, const std::string& name) {
   return found == end.facts.end() ? kUnknown : found->second;
 }
 
-/// Every run has its own: not what tells two measurements apart.
-bool always_differs(const std::string& name) {
-  return name == "boot_id" || name.starts_with("clock ");
-}
-
 /// Facts that differ somewhere, or (the others) that do not.
 std::string facts_table(const std::vector<End>& ends, const std::vector<std::string>& names,
                         bool differing) {
   Table table{text_columns({"fact"})};
   for (const End& end : ends) table.columns.push_back({.head = end.title, .is_text = true});
   for (const std::string& name : names) {
+    // Every run has its own: not what tells two measurements apart.
+    const bool always_differs = name == "boot_id" || name.starts_with("clock ");
     const auto differs = [&](const End& end) {
-      return !always_differs(name) && fact(end, name) != fact(ends[end.against], name);
+      return !always_differs && fact(end, name) != fact(ends[end.against], name);
     };
     if (std::ranges::any_of(ends, differs) != differing) continue;
     std::vector<Table::Cell> cells = {with_spaces(name)};

@@ -193,8 +193,7 @@ std::string notes(const PageCases& page) {
   if (interrupted > 0)
     text += fmt::format(
         "<p class=note>Rows that the user interrupted: {}. They are shorter than was asked for, "
-        "and "
-        "left out where their case has complete repetitions.</p>\n",
+        "and left out where their case has complete repetitions.</p>\n",
         interrupted);
   if (page.left_out > 0)
     text += fmt::format(
@@ -206,8 +205,7 @@ std::string notes(const PageCases& page) {
     text +=
         "<p class=note>This page has its tables and no charts: the program was built without "
         "ECharts. <code>tools/install-npm &amp;&amp; meson setup --reconfigure build &amp;&amp; "
-        "ninja -C "
-        "build</code> adds them.</p>\n";
+        "ninja -C build</code> adds them.</p>\n";
   return text;
 }
 

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -14,9 +13,6 @@
 #include "core/result/row.h"
 
 namespace rdmameter {
-
-/// Keys keep their order, as in the files.
-using Json = nlohmann::ordered_json;
 
 /// "2024-01-02T03:04:05+01:00" (ISO 8601, as `context.date` has it; "Z" or no zone: UTC) in seconds
 /// since 1970; nothing where it is no such date.

@@ -247,7 +247,7 @@ double PayloadBounds::note_slots(Row& row, std::size_t end) const {
     if (address.empty() || !gbps) continue;
     Slot& slot = slots[address.substr(0, address.rfind('.'))];
     slot.bound_gbps = directions_of(row) * *gbps * kPcieShare;
-    slot.gbps += bandwidth_gbps(each.bytes, each.window_ns);
+    slot.gbps += bandwidth_gbps(each);
     slot.of_devices_gbps += each.bound_gbps.value_or(0);
     slot.devices.push_back(&each);
   }

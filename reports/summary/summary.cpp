@@ -153,7 +153,7 @@ HistogramData merged_latency(const CaseSummary& summary) {
 std::string latency_kind(const LatencyData& latency) {
   if (latency.half_round_trip) return "half round trip";
   if (latency.definition == LatencyData::Definition::round_trip) return "round trip";
-  return definition_name(latency.definition);
+  return std::string(name_in(kDefinitionNames, latency.definition));
 }
 
 const CaseNumber* CaseNumbers::find(std::string_view key) const {

@@ -11,6 +11,7 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
+#include <cstring>
 #include <ctime>
 
 #include "core/base/error.h"
@@ -44,6 +45,10 @@ std::string good_text() {
   ResultWriter writer(scratch.path("r.json"), sample_context());
   for (const Row& row : sample_rows()) writer.append(row);
   return read_file(scratch.path("r.json"));
+}
+
+bool names_errno(const ResultFileError& error, int number) {
+  return std::string(error.what()).find(std::strerror(number)) != std::string::npos;
 }
 
 /// Runs `body` in a process of its own whose files cannot grow beyond `bytes`.
@@ -117,7 +122,7 @@ TEST(ResultWriter, WhoseFirstRowDoesNotFitLeavesTheFileThatWasThere) {
                                    try {
                                      writer.append(latency_row("rc", 2, 0, 1));  // some 6 KB
                                    } catch (const ResultFileError& error) {
-                                     return error.error_number;
+                                     return names_errno(error, EFBIG) ? EFBIG : 2;
                                    }
                                    return 0;
                                  }),
@@ -238,7 +243,7 @@ TEST(ResultWriter, KeepsTheRowsWithTheResultsForOtherToolsAndWithoutThoseThatDoN
     try {
       writer.finish("\"results\": {\n\"t_avg\": 1.50\n}");
     } catch (const ResultFileError& error) {
-      return error.error_number == EFBIG ? 0 : 2;
+      return names_errno(error, EFBIG) ? 0 : 2;
     }
     return 1;
   });
@@ -270,8 +275,7 @@ TEST(ResultWriter, KeepsTheRowsBeforeTheOneThatDoesNotFit) {
           return 1;
         } catch (const ResultFileError& error) {
           const std::string text = error.what();
-          if (error.error_number != EFBIG || text.find(path) != 0 ||
-              text.find("File too large") == text.npos ||
+          if (!names_errno(error, EFBIG) || text.find(path) != 0 ||
               text.find("1 row before it is safe") == text.npos)
             return 2;
         }
@@ -306,7 +310,7 @@ TEST(ResultWriter, AFullDeviceIsAnErrorThatNamesIt) {
     ResultWriter writer("/dev/full", sample_context());
     FAIL() << "accepted";
   } catch (const ResultFileError& error) {
-    EXPECT_EQ(error.error_number, ENOSPC);
+    EXPECT_TRUE(names_errno(error, ENOSPC));
     EXPECT_NE(std::string(error.what()).find("/dev/full"), std::string::npos);
     EXPECT_NE(std::string(error.what()).find("0 rows"), std::string::npos);
   }

@@ -48,7 +48,6 @@ struct FieldFiller {
   void constant(const auto&...) {}
   void derived(const auto&...) {}
   void beside(const auto&...) {}
-  void when_written(const auto&...) {}
   void extra(const auto&...) {}
 
   template <class Value>

@@ -104,15 +104,17 @@ TEST(TopologyJson, KeepsKeysItDoesNotKnow) {
 }
 
 TEST(TopologyJson, OurOwnMistakesAreTold) {
-  TopologyData data{.graph = "ring", .traffic = "pairs", .schedule = "rounds", .ranks = 3};
+  Row row;
+  TopologyData& data = row.topology.emplace();
+  data.ranks = 3;
   data.extra = {{"ranks", 4}};
-  EXPECT_THROW(write_fields(data), std::logic_error);
+  EXPECT_THROW(row_to_json(row), std::logic_error);
   data.extra = nullptr;
   data.qps_per_rank = {1, 2};
-  EXPECT_THROW(write_fields(data), std::logic_error);
+  EXPECT_THROW(row_to_json(row), std::logic_error);
   data.qps_per_rank.clear();
   data.matrix_ns = {{1, 2, 3}, {1, 2}, {1, 2, 3}};
-  EXPECT_THROW(write_fields(data), std::logic_error);
+  EXPECT_THROW(row_to_json(row), std::logic_error);
 }
 
 /// A change that makes a good topology bad, and a piece of the reason it is refused with.

@@ -30,7 +30,7 @@ namespace {
 std::string latency_name(const LatencyData& latency) {
   if (latency.half_round_trip) return "half RTT";
   if (latency.definition == LatencyData::Definition::round_trip) return "RTT";
-  return definition_name(latency.definition);
+  return std::string(name_in(kDefinitionNames, latency.definition));
 }
 
 std::string latency_text(const LatencyData& latency) {
@@ -254,7 +254,6 @@ std::string CaseTable::ended(std::map<std::uint64_t, Case>::iterator at) {
 
 std::string run_header(const nlohmann::ordered_json& context,
                        const std::vector<std::string>& common, std::size_t width) {
-  using Json = nlohmann::ordered_json;
   std::string text;
   for (const auto& [end, environment] : two_ends(context.at("rdmameter"))) {
     const Json device = environment.value("device", Json());

@@ -30,9 +30,8 @@ constexpr std::size_t kWidestName = 48;  // longer names push their line, not th
 [[noreturn]] void end_unseen() {
   if (print_error() == EPIPE) throw Interrupted("the reader of stdout has gone");
   if (print_error() == EINTR) throw Interrupted("interrupted while stdout was not read");
-  throw ResultFileError(fmt::format("stdout cannot be written: {}; -o FILE keeps what is measured",
-                                    std::strerror(print_error())),
-                        print_error());
+  throw ResultFileError("stdout cannot be written: {}; -o FILE keeps what is measured",
+                        std::strerror(print_error()));
 }
 
 /// Do stdout and stderr go to one terminal, file or pipe? Then what a line of the one has told
