@@ -46,9 +46,8 @@ void flatten_into(Facts& facts, const std::string& prefix, const Json& value) {
 /// "cpu model: Example; device mtu bytes: 4096"
 std::string joined(const Facts& facts) {
   std::string text;
-  for (std::size_t i = 0; i < std::min(facts.size(), kMaxFacts); ++i)
-    text +=
-        fmt::format("{}{}: {}", i == 0 ? "" : "; ", with_spaces(facts[i].first), facts[i].second);
+  for (const auto& [name, value] : std::span(facts).first(std::min(facts.size(), kMaxFacts)))
+    add_item(text, fmt::format("{}: {}", with_spaces(name), value), "; ");
   if (facts.size() > kMaxFacts) text += fmt::format("; and {} more", facts.size() - kMaxFacts);
   return text;
 }
@@ -68,19 +67,20 @@ std::string without_comma(const std::string& facts) {
 /// Who an end is, and what of it makes a figure what it is. The names are not told.
 Facts short_facts_of(const Json& end) {
   const Json& device = fact_at(end, "device");
-  Facts facts{{"host", value_text(fact_at(end, "hostname"))}, {"device", device_line(device)}};
-  facts.emplace_back(
-      "pcie", without_comma(fact(device, "pcie_speed", "PCIe ") + fact(device, "pcie_width", "x")));
-  facts.emplace_back("driver", without_comma(fact(device, "driver", "driver ") +
-                                             fact(device, "firmware", "firmware ")));
-  facts.emplace_back("cpu", value_text(fact_at(end, "cpu_model")) +
-                                fact(end, "cpu_count", "", " CPUs") +
-                                fact(end, "cpu_governor", "governor "));
-  facts.emplace_back("kernel", value_text(fact_at(end, "kernel")));
-  if (fact_at(end, "virtualized") == true) facts.emplace_back("virtualized", "virtual machine");
-  facts.emplace_back("libibverbs", without_comma(fact(end, "libibverbs", "libibverbs ")));
   const std::string build = value_text(fact_at(end, "build"));
-  facts.emplace_back("build", build.empty() || build == "optimised" ? "" : "build: " + build);
+  Facts facts{
+      {"host", value_text(fact_at(end, "hostname"))},
+      {"device", device_line(device)},
+      {"pcie",
+       without_comma(fact(device, "pcie_speed", "PCIe ") + fact(device, "pcie_width", "x"))},
+      {"driver",
+       without_comma(fact(device, "driver", "driver ") + fact(device, "firmware", "firmware "))},
+      {"cpu", value_text(fact_at(end, "cpu_model")) + fact(end, "cpu_count", "", " CPUs") +
+                  fact(end, "cpu_governor", "governor ")},
+      {"kernel", value_text(fact_at(end, "kernel"))},
+      {"virtualized", fact_at(end, "virtualized") == true ? "virtual machine" : ""},
+      {"libibverbs", without_comma(fact(end, "libibverbs", "libibverbs "))},
+      {"build", build.empty() || build == "optimised" ? "" : "build: " + build}};
   std::erase_if(facts, [](const auto& known) { return known.second.empty(); });
   return facts;
 }

@@ -196,14 +196,12 @@ std::string percentile_table(const CaseSummary& summary, const TextStyle& style)
   for (const double percent : kPercents) {
     const auto value = time_at(merged, percent);
     if (!value) break;
-    std::vector<double> own;  // of the repetitions; a dash where one lacks it
-    for (const Row* row : summary.repetitions)
-      if (const auto one = row->latency ? time_at(row->latency->histogram, percent) : std::nullopt)
-        own.push_back(*one);
-    const bool all = own.size() == summary.repetitions.size();
+    const auto own = spread(summary, [&](const Row& row) {
+      return row.latency ? time_at(row.latency->histogram, percent) : std::nullopt;
+    });
     table.add_line({fmt::format("p{}", percent), fmt::format("{:.4g}", 100 / (100 - percent)),
-                    shown(value), all ? shown(std::ranges::min(own)) : kUnknown,
-                    all ? shown(std::ranges::max(own)) : kUnknown,
+                    shown(value), own ? shown(own->min) : kUnknown,
+                    own ? shown(own->max) : kUnknown,
                     fmt::format("{}", samples_beyond(merged.count, percent))});
   }
   table.add_line({"max", "", shown(largest), kUnknown, kUnknown, "0"});
