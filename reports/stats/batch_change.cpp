@@ -124,7 +124,6 @@ class Sweep {
     for (std::size_t i = 0; i < cases_.size(); ++i) test_case(i);
     if (as_batches())
       for (CaseChange& one : result_.cases) one.p_worse_runs = one.p_worse;
-    result_.measured = learnt_;
     result_.common = std::sqrt(common_.variance);
     result_.by_case = std::sqrt(by_case_.variance);
     return std::move(result_);
@@ -151,8 +150,8 @@ class Sweep {
     }
     std::vector<VarianceEstimate> own;
     for (std::size_t i = 0; i < cases_.size(); ++i) own.push_back(own_batches(i));
-    learnt_ = common.degrees > 0;
-    common_ = learnt_ ? with_prior(common) : VariancePart{};
+    result_.measured = common.degrees > 0;
+    common_ = result_.measured ? with_prior(common) : VariancePart{};
     by_case_ = with_prior(mean_of(own));
   }
 
@@ -266,12 +265,12 @@ class Sweep {
     if (as_batches()) own = {};  // replicates show it
     own.variance *= share;
     all.variance = all.variance * share + own.variance;
-    all.degrees = learnt_ ? common_.degrees : by_case_.degrees;
+    all.degrees = result_.measured ? common_.degrees : by_case_.degrees;
     change.batch_error = as_batches() ? 0 : std::sqrt(all.variance);
     change.p_worse = p_of(change.change, replicates, all);
     change.p_better = p_of(-change.change, replicates, all);
     change.p_worse_runs = p_of(change.change, replicates, {});
-    if (!separable_ || !learnt_) return;
+    if (!separable_ || !result_.measured) return;
     const double relative = change.change - median_change_;
     const auto either = [&](double p, double beyond) {
       return std::min(1.0, 2 * std::min(p, p_of(beyond, replicates, own)));
@@ -288,7 +287,7 @@ class Sweep {
   std::vector<VarianceEstimate> own_;
   VarianceEstimate shared_;
   double median_change_ = 0;
-  bool separable_ = false, learnt_ = false;
+  bool separable_ = false;
 };
 
 }  // namespace
