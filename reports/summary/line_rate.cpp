@@ -68,6 +68,11 @@ Number above_zero(const Json& json, std::string_view where) {
   return above_zero(number_at(json, where));
 }
 
+/// Of those that are known.
+Number lesser(const Number& one, const Number& other) {
+  return one && other ? std::min(one, other) : one ? one : other;
+}
+
 /// What a slot carries in one direction: below 8 GT/s ten bits make a byte, above 130 bits make 16
 /// bytes. "16.0 GT/s PCIe" [Gb/s]
 Number slot_rate_gbps(const Json& device) {
@@ -114,12 +119,8 @@ bool passes_links(const Json& context) {
 
 Number line_rate_gbps(const Json& context) {
   if (!passes_links(context)) return std::nullopt;
-  Number rate;
-  for (const char* end : {"initiator", "responder"}) {
-    if (const auto told = above_zero(device_of(context, end), "rate_gbps"))
-      rate = std::min(rate.value_or(*told), *told);
-  }
-  return rate;
+  return lesser(above_zero(device_of(context, "initiator"), "rate_gbps"),
+                above_zero(device_of(context, "responder"), "rate_gbps"));
 }
 
 Number line_rate_gbps(Number of_the_link, const Row& row) {
@@ -152,22 +153,16 @@ PayloadLimits payload_limits(const Json& device) {
 }
 
 Number payload_bound_gbps(const PayloadLimits& limits, double payload_bytes) {
-  Number bound;
+  Number line, slot;
   if (limits.line_gbps && limits.header_bytes)
-    bound = *limits.line_gbps * payload_bytes / (payload_bytes + *limits.header_bytes);
-  if (limits.slot_gbps) {
-    const double slot = *limits.slot_gbps * kPcieShare;
-    bound = std::min(bound.value_or(slot), slot);
-  }
-  return bound;
+    line = *limits.line_gbps * payload_bytes / (payload_bytes + *limits.header_bytes);
+  if (limits.slot_gbps) slot = *limits.slot_gbps * kPcieShare;
+  return lesser(line, slot);
 }
 
 Number bound_of(const Row& row) {
-  Number bound;
   const PayloadBoundData ends = row.bound_gbps.value_or(PayloadBoundData());
-  for (const auto& end : {ends.initiator, ends.responder})
-    if (const auto told = above_zero(end)) bound = std::min(bound.value_or(*told), *told);
-  return bound;
+  return lesser(above_zero(ends.initiator), above_zero(ends.responder));
 }
 
 Number share_of_bound(const Row& row) {
