@@ -37,7 +37,9 @@ struct SideResiduals {
   std::vector<double> common;                ///< [batch] the median case
 };
 
-SideResiduals residuals_of(const std::vector<CaseSides>& cases, BatchValues CaseSides::*side) {
+/// @param separable  else nothing is known of what cases share
+SideResiduals residuals_of(const std::vector<CaseSides>& cases, BatchValues CaseSides::*side,
+                           bool separable) {
   SideResiduals residuals;
   std::size_t batches = 0;
   for (const CaseSides& one : cases) {
@@ -52,7 +54,7 @@ SideResiduals residuals_of(const std::vector<CaseSides>& cases, BatchValues Case
     std::vector<double> across;
     for (const auto& row : residuals.of_case)
       if (s < row.size() && !std::isnan(row[s])) across.push_back(row[s]);
-    residuals.common.push_back(across.empty() ? 0 : median(across));
+    residuals.common.push_back(!separable || across.empty() ? 0 : median(across));
   }
   return residuals;
 }
@@ -108,15 +110,15 @@ class Sweep {
   Sweep(const std::vector<CaseSides>& cases, const BatchPrior& prior)
       : cases_(cases),
         prior_(prior),
-        base_(residuals_of(cases, &CaseSides::base)),
-        other_(residuals_of(cases, &CaseSides::other)) {}
+        separable_(cases.size() >= kManyCases),
+        base_(residuals_of(cases, &CaseSides::base, separable_)),
+        other_(residuals_of(cases, &CaseSides::other, separable_)) {}
 
   BatchChanges test() {
     result_.batches_are_replicates = std::ranges::all_of(cases_, [](const CaseSides& one) {
       const std::size_t fewest = std::min(batches_with(one.base), batches_with(one.other));
       return fewest == 0 || fewest >= kBatchReplicates;
     });
-    separable_ = cases_.size() >= kManyCases;
     learn_batches();
     learn_replicates();
     find_changes();
@@ -158,11 +160,8 @@ class Sweep {
   /// Batches of a case by themselves; less what its runs within batches explain, where these are
   /// the replicates.
   VarianceEstimate own_batches(std::size_t i) const {
-    const auto shared = [&](const SideResiduals& side) {
-      return separable_ ? side.common : std::vector<double>(side.common.size(), 0);
-    };
     VarianceEstimate own =
-        pooled(alone(base_.of_case[i], shared(base_)), alone(other_.of_case[i], shared(other_)));
+        pooled(alone(base_.of_case[i], base_.common), alone(other_.of_case[i], other_.common));
     if (separable_)
       own.variance *= static_cast<double>(cases_.size()) / static_cast<double>(cases_.size() - 1);
     if (as_batches()) return own;
@@ -281,13 +280,13 @@ class Sweep {
 
   const std::vector<CaseSides>& cases_;
   const BatchPrior prior_;
+  const bool separable_;  ///< what all cases of a batch share
   SideResiduals base_, other_;
   BatchChanges result_;
   VariancePart common_, by_case_;
   std::vector<VarianceEstimate> own_;
   VarianceEstimate shared_;
   double median_change_ = 0;
-  bool separable_ = false;
 };
 
 }  // namespace

@@ -177,20 +177,17 @@ PayloadBounds::PayloadBounds(const Json& context)
     : line_gbps_(line_rate_gbps(context)),
       linked_(passes_links(context)),
       one_host_(is_of_one_host(context)) {
-  if (!linked_) return;
-  for (std::size_t end = 0; end < kBoundEnds.size(); ++end) {
-    ends_[end].device = context.at("rdmameter").at(kBoundEnds[end]).at("device");
-    ends_[end].limits = payload_limits(ends_[end].device);
-    ends_[end].devices = fact_at(context.at("rdmameter").at(kBoundEnds[end]), "devices");
-  }
+  for (std::size_t end = 0; end < kBoundEnds.size(); ++end)
+    ends_[end] = fact_at(context, fmt::format("/rdmameter/{}", kBoundEnds[end]));
 }
 
 namespace {
 
-/// Those that hold for the memory of a row.
+/// Those of an end's device that hold for the memory of a row.
 /// @param end  0: the initiator's
-PayloadLimits limits_of(PayloadLimits limits, const Row& row, std::size_t end) {
+PayloadLimits limits_of(const Json& device, const Row& row, std::size_t end) {
   constexpr std::array kMemoryKeys{"memory", "peer_memory"};
+  PayloadLimits limits = payload_limits(device);
   if (fact_at(row.case_object, kMemoryKeys[end]) == "device") limits.slot_gbps.reset();
   return limits;
 }
@@ -200,7 +197,7 @@ PayloadLimits limits_of(PayloadLimits limits, const Row& row, std::size_t end) {
 /// Of one end; null: the context does not describe it.
 const Json& PayloadBounds::facts_of(std::size_t end, const DeviceData& device) const {
   static const Json kNone;
-  const Json& devices = ends_[end].devices;
+  const Json& devices = fact_at(ends_[end], "devices");
   const auto found = std::ranges::find_if(devices, [&](const Json& one) {
     return fact_at(one, "name") == (end == 0 ? device.device : device.peer_device);
   });
@@ -212,8 +209,8 @@ void PayloadBounds::note_devices(Row& row, double payload_bytes) const {
   for (DeviceData& each : row.per_device) {
     each.line_gbps = each.bound_gbps = std::nullopt;
     if (one_host_ && each.device == each.peer_device) continue;  // it passes no link
-    const PayloadLimits mine = limits_of(payload_limits(facts_of(0, each)), row, 0),
-                        theirs = limits_of(payload_limits(facts_of(1, each)), row, 1);
+    const PayloadLimits mine = limits_of(facts_of(0, each), row, 0),
+                        theirs = limits_of(facts_of(1, each), row, 1);
     each.line_gbps = of_pair(mine.line_gbps, theirs.line_gbps, row);
     each.bound_gbps = of_pair(payload_bound_gbps(mine, payload_bytes),
                               payload_bound_gbps(theirs, payload_bytes), row);
@@ -238,7 +235,7 @@ double PayloadBounds::note_slots(Row& row, std::size_t end) const {
   for (DeviceData& each : row.per_device) {
     const Json& facts = facts_of(end, each);
     const std::string address = text_at(facts, "pcie_address");
-    const auto gbps = limits_of(payload_limits(facts), row, end).slot_gbps;
+    const auto gbps = limits_of(facts, row, end).slot_gbps;
     if (address.empty() || !gbps) continue;
     Slot& slot = slots[address.substr(0, address.rfind('.'))];
     slot.bound_gbps = directions_of(row) * *gbps * kPcieShare;
@@ -265,17 +262,18 @@ void PayloadBounds::note(Row& row) const {
   if (!linked_ || !payload) return;
   if (!row.per_device.empty()) {
     // Else the context is that of other cases.
-    if (ends_[0].devices.is_array() && ends_[1].devices.is_array()) note_devices(row, *payload);
+    if (fact_at(ends_[0], "devices").is_array() && fact_at(ends_[1], "devices").is_array())
+      note_devices(row, *payload);
     return;
   }
   if (!row.bandwidth) return;
   std::array<Number, kBoundEnds.size()> bounds;
   for (std::size_t end = 0; end < kBoundEnds.size(); ++end) {
-    const Json& device = ends_[end].device;  // that of the first case
+    const Json& device = fact_at(ends_[end], "device");  // that of the first case
     if (fact_at(row.case_object, kDeviceKeys[end]) != fact_at(device, "name") ||
         fact_at(row.case_object, kPortKeys[end]) != fact_at(device, "port_num"))
       return;
-    bounds[end] = payload_bound_gbps(limits_of(ends_[end].limits, row, end), *payload);
+    bounds[end] = payload_bound_gbps(limits_of(device, row, end), *payload);
   }
   row.bound_gbps = {.initiator = bounds[0], .responder = bounds[1]};
   row.line_gbps = line_gbps_;
