@@ -34,8 +34,7 @@ Number latency(const Row& row) {
 template <int PerTenThousand, Number Told::*Statistic>
 Number percentile_of(const LatencyData& data) {
   if (data.told) return (*data.told).*Statistic;
-  const auto value = reported_percentile(data.histogram, PerTenThousand / 100.0);
-  return value ? Number(static_cast<double>(*value)) : std::nullopt;
+  return reported_percentile(data.histogram, PerTenThousand / 100.0);
 }
 
 template <int PerTenThousand, Number Told::*Statistic>

@@ -123,11 +123,10 @@ std::string marks(const HistogramData& data, const TimeAxis& axis, double scale,
   std::vector<std::string> lines;
   for (const auto& [name, percent] :
        {std::pair{"p50", 50.0}, std::pair{"p99", 99.0}, std::pair{"p99.9", 99.9}}) {
-    const auto value = reported_percentile(data, percent);
-    if (!value) continue;
-    const auto ns = static_cast<double>(*value);
-    const std::string text = fmt::format("{} {}", name, fixed(ns / scale, decimals));
-    std::size_t at = kLabelWidth + 1 + axis.column(ns);
+    const auto ns = reported_percentile(data, percent);
+    if (!ns) continue;
+    const std::string text = fmt::format("{} {}", name, fixed(*ns / scale, decimals));
+    std::size_t at = kLabelWidth + 1 + axis.column(*ns);
     const bool to_the_left = at + text.size() + 2 > kLabelWidth + 1 + axis.columns;
     const std::string label = to_the_left ? text + " ▲" : "▲ " + text;
     if (to_the_left) at -= std::min(at, text.size() + 1);
@@ -176,12 +175,8 @@ std::string draw_histogram(const HistogramData& data, double divisor, const Text
 std::string percentile_table(const CaseSummary& summary, const TextStyle& style) {
   const HistogramData merged = merged_latency(summary);
   const double divisor = latency_divisor(summary.first());
-  const auto time_at = [divisor](const HistogramData& data, double percent) {
-    const auto value = reported_percentile(data, percent);
-    return value ? std::optional(static_cast<double>(*value) / divisor) : std::nullopt;
-  };
   const double largest = static_cast<double>(merged.max_ns) / divisor;
-  const double typical = time_at(merged, kPercents[0]).value_or(largest);
+  const double typical = reported_percentile(merged, kPercents[0], divisor).value_or(largest);
   const Unit unit = time_unit(typical);
   const int decimals = decimals_for(std::vector{typical / unit.size}, max_decimals(unit));
   const auto shown = [&](const Number& ns) { return known_text(ns, decimals, unit.size); };
@@ -194,10 +189,11 @@ std::string percentile_table(const CaseSummary& summary, const TextStyle& style)
                           {"samples beyond"}},
               .key_columns = 1};
   for (const double percent : kPercents) {
-    const auto value = time_at(merged, percent);
+    const auto value = reported_percentile(merged, percent, divisor);
     if (!value) break;
     const auto own = spread(summary, [&](const Row& row) {
-      return row.latency ? time_at(row.latency->histogram, percent) : std::nullopt;
+      return row.latency ? reported_percentile(row.latency->histogram, percent, divisor)
+                         : std::nullopt;
     });
     table.add_line({fmt::format("p{}", percent), fmt::format("{:.4g}", 100 / (100 - percent)),
                     shown(value), own ? shown(own->min) : kUnknown,
