@@ -44,9 +44,8 @@ std::string traffic_text(const FigureLine& line) {
                                      : std::nullopt;
   });
   if (gbps.value_or(0) >= 1) return fmt::format("{:.3g} Gb/s", *gbps);
-  const auto per_s = median_of(*line.summary, [](const Row& row) {
-    return std::optional(background_per_s(*row.background));
-  });
+  const auto per_s =
+      median_of(*line.summary, [](const Row& row) { return background_per_s(*row.background); });
   return fmt::format("{:.3g} k/s", *per_s * 1e-3);
 }
 

@@ -15,7 +15,7 @@ constexpr std::size_t kMostStalls = 5;
 
 /// Over all repetitions of a case.
 FigureColumn blamed(const char* head, std::uint64_t (*count)(const BlameData&)) {
-  return sum_column(head, [count](const Row& row) { return std::optional(count(*row.blame)); });
+  return sum_column(head, [count](const Row& row) { return count(*row.blame); });
 }
 
 /// The least limit of its repetitions.
