@@ -10,7 +10,6 @@
 
 #include "core/base/printable.h"
 #include "core/instrument/histogram_data.h"
-#include "reports/summary/facts.h"
 #include "reports/summary/metric.h"
 #include "reports/summary/summary.h"
 

@@ -8,7 +8,6 @@
 #include "core/result/row_json.h"
 #include "reports/figures/figures.h"
 #include "reports/summary/facts.h"
-#include "reports/text/case_text.h"
 #include "reports/text/text.h"
 
 namespace rdmameter {

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <optional>
 
 #include "core/instrument/histogram_data.h"
 #include "core/result/row_json.h"

@@ -9,7 +9,6 @@
 #include <map>
 
 #include "core/result/row_json.h"
-#include "reports/summary/facts.h"
 
 namespace rdmameter {
 namespace {

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 
 #include "core/result/row_json.h"
 #include "reports/summary/line_rate.h"

@@ -7,7 +7,6 @@
 #include <algorithm>
 
 #include "reports/stats/sample.h"
-#include "reports/summary/facts.h"
 
 namespace rdmameter {
 namespace {
