@@ -49,10 +49,6 @@ Number rate(const Row& row) {
   return Rate(*row.bandwidth);
 }
 
-Number lost_pings(const Row& row) {
-  return row.lost ? Number(static_cast<double>(*row.lost)) : std::nullopt;
-}
-
 /// Of a part that the row may lack: a member, or what a function says of it.
 template <auto Part, auto Of>
 Number number_in(const Row& row) {
@@ -143,7 +139,8 @@ const std::array<MetricInfo, kMetrics>& metrics() {
        rate<bandwidth_mib_per_s>},
       {mmsg_per_s, kRate, "mmsg_per_s", "mmsg_per_s", "message rate", "Mmsg/s", true, kRateIfAsked,
        true, rate<bandwidth_mmsg_per_s>},
-      {lost, "", "lost", "lost", "lost", "", false, kIfAsked, false, lost_pings},
+      {lost, "", "lost", "lost", "lost", "", false, kIfAsked, false,
+       number_in<&Row::lost, std::identity{}>},
       {of_line, "", "of_line", "of_line", "share of the line", "", true, kIfAsked, false,
        share_of_line},
       {of_bound, "", "of_bound", "of_bound", "share of the bound", "", true, kIfAsked, false,
