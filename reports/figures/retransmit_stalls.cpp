@@ -268,7 +268,6 @@ Table table_of(const RetransmitReport& report) {
   return table;
 }
 
-/// @param uncounted  not empty
 std::string uncounted_text(const CaseSummary& summary, std::span<const UncountedEnd> uncounted,
                            const TextStyle& style) {
   const auto line = [&](const UncountedEnd& each, std::string_view end) {
@@ -281,10 +280,11 @@ std::string uncounted_text(const CaseSummary& summary, std::span<const Uncounted
                                 : ", which sent no requests here."),
                 style.width);
   };
-  const UncountedEnd &first = uncounted.front(), &last = uncounted.back();
-  if (uncounted.size() == 1) return line(first, first.end);
-  if (first.driver == last.driver) return line(first, "both ends");
-  return line(first, first.end) + line(last, last.end);
+  if (uncounted.size() == 2 && uncounted[0].driver == uncounted[1].driver)
+    return line(uncounted[0], "both ends");
+  std::string text;
+  for (const UncountedEnd& each : uncounted) text += line(each, each.end);
+  return text;
 }
 
 /// @param uncounted  ends whose driver has no known counter of loss
@@ -299,7 +299,7 @@ std::string counters_text(const RetransmitReport& report, const CaseSummary& sum
                  fmt::format("{} {} {}: {}", counter.end, printable(counter.name), counter.events,
                              counter.meaning),
                  style.width);
-  if (!uncounted.empty()) text += uncounted_text(summary, uncounted, style);
+  text += uncounted_text(summary, uncounted, style);
   return text.empty() ? wrap("  ", "No counter of loss or congestion changed.", style.width) : text;
 }
 

@@ -14,32 +14,26 @@ namespace {
 constexpr std::size_t kMaxFacts = 48;  ///< of one end; the file has them all
 
 /// Facts for programs: what tells hosts apart, numbers of a vendor, reasons in long sentences.
-bool for_programs(const std::string& fact) {
-  static constexpr std::string_view kFacts[] = {"version",          "boot_id",
-                                                "clock reason",     "clock ticks_per_ns",
-                                                "device vendor_id", "device vendor_part_id"};
-  return std::ranges::count(kFacts, fact) > 0;
-}
+constexpr std::string_view kForPrograms[] = {"version",          "boot_id",
+                                             "clock reason",     "clock ticks_per_ns",
+                                             "device vendor_id", "device vendor_part_id"};
 
 Facts facts_of(const Json& end) {
   Facts facts = flatten(end);
-  std::erase_if(facts, [](const auto& fact) { return for_programs(fact.first); });
+  std::erase_if(facts,
+                [](const auto& fact) { return std::ranges::count(kForPrograms, fact.first) > 0; });
   return facts;
 }
 
 void flatten_into(Facts& facts, const std::string& prefix, const Json& value) {
-  if (value.is_object()) {
+  if (value.is_object())
     for (const auto& [key, inner] : value.items())
       flatten_into(facts, prefix.empty() ? printable(key) : prefix + " " + printable(key), inner);
-  } else if (value.is_string()) {
-    const std::string text = printable(value.get_ref<const std::string&>());
-    if (!text.empty()) facts.emplace_back(prefix, text);
-  } else if (value.is_number_float()) {
-    facts.emplace_back(prefix, fmt::format("{:.4g}", value.get<double>()));
-  } else if (value.is_number() || value.is_boolean()) {
-    facts.emplace_back(prefix,
-                       value.is_boolean() ? (value.get<bool>() ? "yes" : "no") : value.dump());
-  }
+  if (value.is_structured()) return;
+  const std::string text = value.is_number_float() ? fmt::format("{:.4g}", value.get<double>())
+                           : value.is_boolean()    ? (value.get<bool>() ? "yes" : "no")
+                                                   : value_text(value);
+  if (!text.empty()) facts.emplace_back(prefix, text);
 }
 
 /// "cpu model: Example; device mtu bytes: 4096"
