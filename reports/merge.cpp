@@ -14,7 +14,6 @@
 #include "core/result/output_file.h"
 #include "reports/compare/fingerprint.h"
 #include "reports/summary/defaults.h"
-#include "reports/summary/facts.h"
 #include "reports/text/text.h"
 
 namespace rdmameter {

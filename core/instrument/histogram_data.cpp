@@ -117,9 +117,10 @@ std::uint64_t value_at_rank(std::span<const std::uint32_t> counts, unsigned shif
   return max_ns;
 }
 
-std::optional<std::uint64_t> reported_percentile(const HistogramData& data, double percent) {
+std::optional<double> reported_percentile(const HistogramData& data, double percent,
+                                          double divisor) {
   if (!enough_beyond(data, percent)) return std::nullopt;
-  return percentile(data, percent);
+  return static_cast<double>(percentile(data, percent)) / divisor;
 }
 
 double mean(const HistogramData& data) {
@@ -142,21 +143,16 @@ double standard_deviation(const HistogramData& data) {
 LatencySummary summarize(const HistogramData& data, double divisor) {
   LatencySummary summary;
   if (data.count == 0) return summary;
-  const auto reported = [&](double percent) -> std::optional<double> {
-    const auto value = reported_percentile(data, percent);
-    if (!value) return std::nullopt;
-    return static_cast<double>(*value) / divisor;
-  };
   summary.count = data.count;
   summary.min = static_cast<double>(data.min_ns) / divisor;
   summary.max = static_cast<double>(data.max_ns) / divisor;
   summary.mean = mean(data) / divisor;
   summary.stddev = standard_deviation(data) / divisor;
-  summary.p50 = reported(50);
-  summary.p90 = reported(90);
-  summary.p99 = reported(99);
-  summary.p99_9 = reported(99.9);
-  summary.p99_99 = reported(99.99);
+  summary.p50 = reported_percentile(data, 50, divisor);
+  summary.p90 = reported_percentile(data, 90, divisor);
+  summary.p99 = reported_percentile(data, 99, divisor);
+  summary.p99_9 = reported_percentile(data, 99.9, divisor);
+  summary.p99_99 = reported_percentile(data, 99.99, divisor);
   return summary;
 }
 

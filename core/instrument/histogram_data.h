@@ -109,7 +109,9 @@ std::uint64_t value_at_rank(std::span<const std::uint32_t> counts, unsigned shif
 
 /// The percentile, but only where enough samples support it: at least ten beyond the percentile
 /// (p50 20, p90 100, p99 1000, p99.9 10^4, p99.99 10^5 samples in all).
-std::optional<std::uint64_t> reported_percentile(const HistogramData& data, double percent);
+/// @param divisor  as summarize() takes it
+std::optional<double> reported_percentile(const HistogramData& data, double percent,
+                                          double divisor = 1);
 
 /// Mean and standard deviation of the samples [ns]: the mean is exact, the deviation the
 /// population's, from bucket midpoints.

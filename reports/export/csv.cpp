@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <functional>
 #include <map>
-#include <set>
 
 #include "core/base/printable.h"
 #include "core/result/row_json.h"
@@ -156,11 +155,10 @@ std::string csv_of(const std::vector<ResultFile>& files, const CsvColumns& colum
 /// The axes of all cases, as they first appear, without the transport, which all rows have.
 std::vector<std::string> axis_keys(const std::vector<ResultFile>& files) {
   std::vector<std::string> keys;
-  std::set<std::string> known{"test", "transport"};
   for (const ResultFile& file : files)
     for (const Row& row : file.rows)
-      for (const auto& item : row.case_object.items())
-        if (known.insert(item.key()).second) keys.push_back(item.key());
+      for (const auto& [key, value] : row.case_object.items())
+        if (key != "test" && key != "transport") add_once(keys, key);
   return keys;
 }
 

@@ -2,6 +2,7 @@
 // The V2 encoding follows HdrHistogram's AbstractHistogram.java (encodeIntoByteBuffer,
 // fillBufferFromCountsArray), the table its outputPercentileDistribution() and PercentileIterator.
 #include <fmt/core.h>
+#include <sodium.h>
 #include <zlib.h>
 
 #include <algorithm>
@@ -83,17 +84,11 @@ std::string deflated(const std::string& bytes) {
 }
 
 std::string base64(const std::string& bytes) {
-  constexpr std::string_view kDigits =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string text;
-  for (std::size_t at = 0; at < bytes.size(); at += 3) {
-    const auto byte = [&](std::size_t i) -> std::uint32_t {
-      return at + i < bytes.size() ? static_cast<unsigned char>(bytes[at + i]) : 0;
-    };
-    const std::uint32_t three = byte(0) << 16 | byte(1) << 8 | byte(2);
-    for (std::size_t i = 0; i < 4; ++i)
-      text += at + i > bytes.size() ? '=' : kDigits[three >> (18 - 6 * i) & 0x3F];
-  }
+  constexpr int kVariant = sodium_base64_VARIANT_ORIGINAL;
+  std::string text(sodium_base64_ENCODED_LEN(bytes.size(), kVariant), '\0');
+  sodium_bin2base64(text.data(), text.size(), reinterpret_cast<const unsigned char*>(bytes.data()),
+                    bytes.size(), kVariant);
+  text.pop_back();  // the 0 that ends it
   return text;
 }
 

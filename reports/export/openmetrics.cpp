@@ -75,9 +75,8 @@ std::string latencies(const std::vector<CaseNumbers>& cases) {
     const std::string labels = labels_of(values);
     const double scale = latency_divisor(values.summary.first()) * kNsPerSecond;
     for (const double percent : {50.0, 90.0, 99.0, 99.9, 99.99})
-      if (const auto value = reported_percentile(data, percent))
-        summary.add("", labels + fmt::format(",quantile=\"{:.6g}\"", percent / 100),
-                    static_cast<double>(*value) / scale);
+      if (const auto value = reported_percentile(data, percent, scale))
+        summary.add("", labels + fmt::format(",quantile=\"{:.6g}\"", percent / 100), *value);
     summary.add("_count", labels, static_cast<double>(data.count));
     summary.add("_sum", labels, static_cast<double>(data.sum_ns) / scale);
     min.add("", labels, static_cast<double>(data.min_ns) / scale);

@@ -10,7 +10,6 @@
 
 #include "core/base/printable.h"
 #include "core/instrument/histogram_data.h"
-#include "reports/summary/facts.h"
 #include "reports/summary/metric.h"
 #include "reports/summary/summary.h"
 
@@ -32,7 +31,8 @@ std::vector<AblationAxis> axes_in(const Json& context) {
 /// A row's levels, and what its name is without them.
 struct FactorPlace {
   std::string name;
-  FactorSet has = 0, levels = 0;  ///< bits of the axes
+  FactorSet has = 0;     ///< bits of the axes
+  FactorSet levels = 0;  ///< those of the axes that it has, moved together
 };
 
 /// "/option:level", and not the beginning of a longer one.
@@ -50,8 +50,8 @@ FactorPlace place_of(const Row& row, const std::vector<AblationAxis>& axes) {
       const std::size_t at = find_part(place.name, part);
       if (at == place.name.npos) continue;
       place.name.erase(at, part.size());
+      place.levels |= static_cast<FactorSet>(level) << std::popcount(place.has);
       place.has |= 1U << i;
-      place.levels |= static_cast<FactorSet>(level) << i;
       break;
     }
   return place;
@@ -62,19 +62,10 @@ Number p50_of(const Row& row) {
   return row.bandwidth ? std::nullopt : info_of(Metric::p50).value(row);
 }
 
-/// The bits of the axes that the rows have, moved together.
-FactorSet packed(FactorSet levels, FactorSet has) {
-  FactorSet result = 0;
-  for (std::size_t i = 0, to = 0; i < kMaxFactors; ++i)
-    if ((has >> i & 1) != 0) result |= (levels >> i & 1) << to++;
-  return result;
-}
-
 std::string names_of(const Ablation& ablation, FactorSet factors, const char* between) {
   std::string text;
   for (std::size_t i = 0; i < ablation.axes.size(); ++i)
-    if ((factors >> i & 1) != 0)
-      text += (text.empty() ? "" : between) + printable(ablation.axes[i].option);
+    if ((factors >> i & 1) != 0) add_item(text, printable(ablation.axes[i].option), between);
   return text;
 }
 
@@ -129,7 +120,7 @@ std::vector<Ablation> ablations_of(const Json& context, std::span<const Row> row
       repetitions.insert(member.row->repetition);
       if (!measured(member)) continue;
       const double value = by_p50 && !rate ? *p50_of(*member.row) : member.row->real_time_ns;
-      runs.push_back({packed(member.levels, has), member.row->repetition, value});
+      runs.push_back({member.levels, member.row->repetition, value});
     }
     ablation.repetitions = repetitions.size();
     ablation.analysis = analyse_factorial(runs, ablation.axes.size());

@@ -4,13 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
-#include <memory>
 
 #include "core/result/row_json.h"
 #include "reports/figures/figures.h"
 #include "reports/summary/facts.h"
-#include "reports/text/case_text.h"
 #include "reports/text/text.h"
 
 namespace rdmameter {
@@ -18,31 +15,18 @@ namespace {
 
 constexpr const char* kBackgroundKey = "background";
 
-/// Of each case beside a background the same case alone; null: it was not measured.
-class CasesAlone {
- public:
-  explicit CasesAlone(const FigureLines& lines) {
-    for (const FigureLine& line : lines) {
-      Json wanted = line.summary->case_object;
-      wanted[kBackgroundKey] = "none";
-      const auto found = std::ranges::find_if(
-          *line.cases, [&](const CaseSummary* one) { return one->case_object == wanted; });
-      alone_[line.summary] = found == line.cases->end() ? nullptr : *found;
-    }
-  }
-
-  /// Nothing: one of the two has no such number.
-  Number ratio(const FigureLine& line, Metric metric) const {
-    const CaseSummary* const alone = alone_.at(line.summary);
-    if (alone == nullptr) return std::nullopt;
-    const auto value = info_of(metric).value;
-    const auto above = median_of(*line.summary, value), below = median_of(*alone, value);
-    return above && below && *below > 0 ? std::optional(*above / *below) : std::nullopt;
-  }
-
- private:
-  std::map<const CaseSummary*, const CaseSummary*> alone_;
-};
+/// To the same case alone. Nothing: that was not measured, or one of the two has no such number.
+Number ratio_to_alone(const FigureLine& line, Metric metric) {
+  const auto value = info_of(metric).value;
+  const Number above = median_of(*line.summary, value);
+  if (!above) return std::nullopt;
+  Json wanted = line.summary->case_object;
+  wanted[kBackgroundKey] = "none";
+  const auto alone = std::ranges::find_if(
+      *line.cases, [&](const CaseSummary* one) { return one->case_object == wanted; });
+  const Number below = alone == line.cases->end() ? std::nullopt : median_of(**alone, value);
+  return below && *below > 0 ? std::optional(*above / *below) : std::nullopt;
+}
 
 std::string ratio_text(const Number& ratio, const char* before = "") {
   return ratio ? fmt::format("{}{:.3g}", before, *ratio) : kUnknown;
@@ -59,9 +43,8 @@ std::string traffic_text(const FigureLine& line) {
                                      : std::nullopt;
   });
   if (gbps.value_or(0) >= 1) return fmt::format("{:.3g} Gb/s", *gbps);
-  const auto per_s = median_of(*line.summary, [](const Row& row) {
-    return std::optional(background_per_s(*row.background));
-  });
+  const auto per_s =
+      median_of(*line.summary, [](const Row& row) { return background_per_s(*row.background); });
   return fmt::format("{:.3g} k/s", *per_s * 1e-3);
 }
 
@@ -76,15 +59,14 @@ std::string of_alone_text(const FigureLine& line) {
   return share ? fixed(*share * 100, 0) : kUnknown;
 }
 
-std::vector<FigureColumn> columns_of_background(const FigureLines& lines, FigurePlace place) {
+std::vector<FigureColumn> columns_of_background(const FigureLines&, FigurePlace place) {
   std::vector<FigureColumn> columns{text_column({"its rate"}, traffic_text),
                                     text_column({"of alone", "%"}, of_alone_text)};
   columns.back().missing = "of alone: its rate before the case is not known";
   for (const Metric metric : {Metric::p50, Metric::p99, Metric::gbps})
-    columns.push_back(text_column(
-        {std::string(info_of(metric).name)},
-        [metric, alone = std::make_shared<const CasesAlone>(lines)](const FigureLine& line) {
-          return ratio_text(alone->ratio(line, metric), "×");
+    columns.push_back(
+        text_column({std::string(info_of(metric).name)}, [metric](const FigureLine& line) {
+          return ratio_text(ratio_to_alone(line, metric), "×");
         }));
   for (FigureColumn& column : columns) column.unless_unknown = true;
   for (std::size_t i = 2; i < columns.size(); ++i)
@@ -125,10 +107,9 @@ std::string background_matrix(const Group& group, const TextStyle& style) {
   const auto victim = [&](const FigureLine& line) { return line_name(kind, group, line); };
   const auto victims = texts_of(lines, victim), backgrounds = texts_of(lines, name_of_background);
   if (victims.size() < 2 || backgrounds.size() < 2) return "";
-  const CasesAlone alone(lines);
   const auto any = [&](Metric metric) {
     return std::ranges::any_of(
-        lines, [&](const FigureLine& line) { return alone.ratio(line, metric).has_value(); });
+        lines, [&](const FigureLine& line) { return ratio_to_alone(line, metric).has_value(); });
   };
   const bool tails = any(Metric::p99) || !any(Metric::p50);  // short cases have too few samples
   Table table{.columns = text_columns({"case"}), .key_columns = 1};
@@ -140,9 +121,9 @@ std::string background_matrix(const Group& group, const TextStyle& style) {
         return victim(line) == one && name_of_background(line) == other;
       });
       Number ratio;
-      if (found != lines.end()) ratio = alone.ratio(*found, Metric::gbps);
+      if (found != lines.end()) ratio = ratio_to_alone(*found, Metric::gbps);
       if (found != lines.end() && !ratio)
-        ratio = alone.ratio(*found, tails ? Metric::p99 : Metric::p50);
+        ratio = ratio_to_alone(*found, tails ? Metric::p99 : Metric::p50);
       cells.emplace_back(ratio_text(ratio));
     }
     table.add_line(std::move(cells));

@@ -16,9 +16,7 @@ constexpr Metric kCompletions[] = {Metric::p50, Metric::p99};
 
 /// Of an empty window 0.
 RowNumber rate_of(Metric metric) {
-  return [value = info_of(metric).value](const Row& row) {
-    return std::optional(value(row).value_or(0));
-  };
+  return [value = info_of(metric).value](const Row& row) { return value(row).value_or(0); };
 }
 
 Unit unit_of(Metric metric, const FigureLines& lines) {
@@ -44,9 +42,8 @@ bool have_completions(const FigureLines& lines) {
 }
 
 std::vector<FigureColumn> terminal_columns(const FigureLines& lines, Number line_rate_gbps) {
-  std::vector<FigureColumn> columns{count_column("messages", [](const Row& row) {
-    return std::optional(static_cast<double>(row.bandwidth->messages));
-  })};
+  std::vector<FigureColumn> columns{count_column(
+      "messages", [](const Row& row) { return static_cast<double>(row.bandwidth->messages); })};
   for (const Metric metric : {Metric::gbps, Metric::mib_per_s, Metric::mmsg_per_s}) {
     const Unit unit = unit_of(metric, lines);
     columns.push_back(median_column(unit.name, unit, 4, rate_of(metric)));

@@ -15,11 +15,7 @@ constexpr std::size_t kMostStalls = 5;
 
 /// Over all repetitions of a case.
 FigureColumn blamed(const char* head, std::uint64_t (*count)(const BlameData&)) {
-  return text_column({head}, [count](FigureLine line) {
-    std::uint64_t total = 0;
-    for (const Row* row : line.summary->repetitions) total += count(*row->blame);
-    return fmt::format("{}", total);
-  });
+  return sum_column(head, [count](const Row& row) { return count(*row.blame); });
 }
 
 /// The least limit of its repetitions.

@@ -36,15 +36,14 @@ std::vector<Table::Cell> median_cells(const FigureColumn& column, const FigureLi
   }
   if (known.empty()) return {};
   const int decimals = column.max_decimals == 0 ? 0 : decimals_for(known, column.max_decimals);
-  const auto shown = [&](double value) { return fixed(value / column.unit.size, decimals); };
+  const auto shown = [&](const std::optional<Spread>& of, auto number) {
+    return of ? fixed(std::invoke(number, *of) / column.unit.size, decimals) : kUnknown;
+  };
   std::vector<Table::Cell> cells;
   for (std::size_t i = 0; i < lines.size(); ++i)
-    if (!spreads[i])
-      cells.emplace_back(kUnknown, lines[i].summary->repetitions.size() > 1 ? kUnknown : "");
-    else
-      cells.emplace_back(shown(spreads[i]->median), lines[i].summary->repetitions.size() > 1
-                                                        ? shown(spreads[i]->half_range())
-                                                        : "");
+    cells.emplace_back(
+        shown(spreads[i], &Spread::median),
+        lines[i].summary->repetitions.size() > 1 ? shown(spreads[i], &Spread::half_range) : "");
   return cells;
 }
 

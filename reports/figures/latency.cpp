@@ -29,7 +29,7 @@ std::vector<FigureColumn> columns_of_latency(const FigureLines& lines, FigurePla
         each.column.head == "min" || each.column.head == "p90" || each.column.head == "mean";
   if (place == FigurePlace::page) return columns;
   columns.insert(columns.begin(), count_column("count", [](const Row& row) {
-                   return std::optional(static_cast<double>(row.latency->histogram.count));
+                   return static_cast<double>(row.latency->histogram.count);
                  }));
   columns.push_back(sum_column(
       "lost", [](const Row& row) { return row.lost; }, true));

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <optional>
 
 #include "core/instrument/histogram_data.h"
 #include "core/result/row_json.h"
@@ -18,9 +17,8 @@ const std::vector<LoadPart>& mix_of(const Row& row) {
 }
 
 FigureColumn time_column(const char* head, LatencyData LoadPart::*time, double percent) {
-  const auto us_of = [=](const LoadPart& part) -> Number {
-    const auto ns = reported_percentile((part.*time).histogram, percent);
-    return ns ? std::optional(static_cast<double>(*ns) / 1e3) : std::nullopt;
+  const auto us_of = [=](const LoadPart& part) {
+    return reported_percentile((part.*time).histogram, percent, 1e3);
   };
   return part_column({head, "µs"}, 3, mix_of, us_of, kTooFewSamples);
 }

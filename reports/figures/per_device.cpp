@@ -9,7 +9,6 @@
 #include "core/result/row_json.h"
 #include "reports/figures/figures.h"
 #include "reports/summary/facts.h"
-#include "reports/text/text.h"
 
 namespace rdmameter {
 namespace {

@@ -93,8 +93,7 @@ std::string count_of_qps(FigureLine line) {
 }
 
 std::string jain_text(FigureLine line) {
-  const auto jain = spread(*line.summary, [](const Row& row) { return row.per_qp->jain; });
-  return jain ? fmt::format("{:.3f}", jain->median) : kUnknown;
+  return known_text(median_of(*line.summary, [](const Row& row) { return row.per_qp->jain; }), 3);
 }
 
 }  // namespace

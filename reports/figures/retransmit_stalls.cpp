@@ -26,20 +26,21 @@ constexpr double kRnrTimers[32] = {655360, 10,    20,    30,     40,     60,    
 /// What the drivers of the ends that send requests counted over all repetitions.
 struct Counted {
   bool all = false;  ///< else an event that is not here may have happened all the same
-  std::array<std::uint64_t, kLossEvents> events{};  ///< by LossEvent
+  std::array<std::uint64_t, kLossEvents> events{};  ///< by LossEvent, which begins with the causes
 
-  /// rxe counts timeouts and sequence NAKs in one.
-  std::uint64_t timeouts() const {
-    return of(LossEvent::timeout) +
-           (of(LossEvent::retry) - std::min(of(LossEvent::retry), of(LossEvent::sequence_nak)));
-  }
-  std::uint64_t of(LossEvent event) const { return events[static_cast<std::size_t>(event)]; }
   /// @param cause  not unknown
-  std::uint64_t of(RetransmitCause cause) const {
-    if (cause == RetransmitCause::timeout) return timeouts();
-    return of(cause == RetransmitCause::rnr ? LossEvent::rnr_nak : LossEvent::sequence_nak);
-  }
+  std::uint64_t of(RetransmitCause cause) const { return events[static_cast<std::size_t>(cause)]; }
 };
+
+/// Does that end send requests? A responder does where each message has an answer.
+/// @param end  "initiator" or "responder"
+bool sends_requests(const CaseSummary& summary, std::string_view end) {
+  if (end == "initiator") return true;
+  const std::string test = test_of(summary.first());
+  const bool one_sided = test.starts_with("read_") || test.starts_with("fetch_add_") ||
+                         test.starts_with("cmp_swap_") || test == "write_load";
+  return !one_sided && !test.ends_with("_cqe_lat");
+}
 
 /// @param counted  nullptr: the end's events are no cause of stalls
 void note(RetransmitReport& report, Counted* counted, std::string_view end, const std::string& name,
@@ -70,6 +71,8 @@ Counted count(const CaseSummary& summary, std::span<const UncountedEnd> uncounte
         if (value.is_number_integer())
           note(report, may_stall ? &counted : nullptr, end, name, value.get<std::uint64_t>());
     }
+  auto& [timeouts, rnr_naks, sequence_naks, retries, others] = counted.events;
+  timeouts += retries - std::min(retries, sequence_naks);  // rxe counts both in one
   if (std::ranges::any_of(
           uncounted, [&](const UncountedEnd& each) { return sends_requests(summary, each.end); }))
     counted.all = false;
@@ -90,6 +93,13 @@ Number misfit(double stall_ns, const Number& timer_ns) {
   return std::abs(stall_ns / *timer_ns - times) / times;
 }
 
+/// Nothing: the cause has no timer, or none is set.
+Number timer_of(const RetransmitReport& report, RetransmitCause cause) {
+  return cause == RetransmitCause::timeout ? report.timeout_ns
+         : cause == RetransmitCause::rnr   ? report.rnr_ns
+                                           : std::nullopt;
+}
+
 struct RetransmitStall {
   double ns;
   std::uint64_t samples;
@@ -97,49 +107,37 @@ struct RetransmitStall {
   double misfit = 0;
 };
 
-class StallJudge {
- public:
-  StallJudge(const RetransmitReport& report, const Counted& counted)
-      : report_(report), counted_(counted) {}
+/// What a sample may be longer than its timer.
+constexpr double kAlike = 0.15;
 
-  void judge(RetransmitStall& stall) const {
-    const auto timeout = possible(stall.ns, report_.timeout_ns, counted_.timeouts());
-    const auto rnr = possible(stall.ns, report_.rnr_ns, counted_.of(LossEvent::rnr_nak));
-    if (timeout && rnr) {
-      const bool as_timeout = *timeout <= kAlike, as_rnr = *rnr <= kAlike;
-      if (as_timeout == as_rnr) return;
-      stall.cause = as_timeout ? RetransmitCause::timeout : RetransmitCause::rnr;
-    } else if (timeout || rnr) {
-      stall.cause = timeout ? RetransmitCause::timeout : RetransmitCause::rnr;
-    } else if (counted_.of(LossEvent::sequence_nak) > 0 && shorter_than_timers(stall.ns)) {
-      stall.cause = RetransmitCause::sequence_nak;
-    }
-    stall.misfit = timeout.value_or(rnr.value_or(-stall.ns));  // of NAKs the longest come first
+/// The misfit where the cause may be one of the stall.
+Number possible(double stall_ns, RetransmitCause cause, const RetransmitReport& report,
+                const Counted& counted) {
+  const auto off = misfit(stall_ns, timer_of(report, cause));
+  if (counted.of(cause) > 0) return off;
+  return counted.all || !off || *off > kAlike ? std::nullopt : off;
+}
+
+void judge_stall(RetransmitStall& stall, const RetransmitReport& report, const Counted& counted) {
+  using enum RetransmitCause;
+  const auto as_timeout = possible(stall.ns, timeout, report, counted);
+  const auto as_rnr = possible(stall.ns, rnr, report, counted);
+  if (as_timeout && as_rnr) {
+    const bool timeout_fits = *as_timeout <= kAlike, rnr_fits = *as_rnr <= kAlike;
+    if (timeout_fits == rnr_fits) return;
+    stall.cause = timeout_fits ? timeout : rnr;
+  } else if (as_timeout || as_rnr) {
+    stall.cause = as_timeout ? timeout : rnr;
+  } else if (counted.of(sequence_nak) > 0 && !misfit(stall.ns, report.timeout_ns) &&
+             !misfit(stall.ns, report.rnr_ns)) {
+    stall.cause = sequence_nak;
   }
-
- private:
-  /// What a sample may be longer than its timer.
-  static constexpr double kAlike = 0.15;
-
-  Number possible(double stall_ns, const Number& timer_ns, std::uint64_t events) const {
-    const auto off = misfit(stall_ns, timer_ns);
-    if (events > 0) return off;
-    return counted_.all || !off || *off > kAlike ? std::nullopt : off;
-  }
-  bool shorter_than_timers(double stall_ns) const {
-    return !misfit(stall_ns, report_.timeout_ns) && !misfit(stall_ns, report_.rnr_ns);
-  }
-
-  const RetransmitReport& report_;
-  const Counted& counted_;
-};
+  stall.misfit = as_timeout.value_or(as_rnr.value_or(-stall.ns));  // of NAKs the longest come first
+}
 
 /// Of each cause at most as many as were counted, the best fits first.
 void keep_to(const Counted& counted, std::vector<RetransmitStall>& stalls) {
-  std::array<std::uint64_t, kStallCauses> left{};
-  for (const auto cause :
-       {RetransmitCause::timeout, RetransmitCause::rnr, RetransmitCause::sequence_nak})
-    left[static_cast<std::size_t>(cause)] = counted.of(cause);
+  auto left = counted.events;
   std::ranges::stable_sort(stalls, {}, &RetransmitStall::misfit);
   std::vector<RetransmitStall> beyond;
   for (RetransmitStall& stall : stalls) {
@@ -238,29 +236,38 @@ constexpr std::string_view kDrivers[] = {"mlx5_core", "mlx4_core", "bnxt_en", "e
                                          "rdma_rxe",  "mana",      "ice",     "idpf",
                                          "i40e",      "hns3",      "erdma",   "cxgb4"};
 
-std::string expected_text(const RetransmitReport& report, RetransmitCause cause) {
-  const Number timer = cause == RetransmitCause::timeout ? report.timeout_ns
-                       : cause == RetransmitCause::rnr   ? report.rnr_ns
-                                                         : std::nullopt;
-  return timer ? metric_text(Metric::max, *timer) : kUnknown;
+/// The ends of a result whose drivers have none of these counters: that none has changed
+/// there tells nothing.
+/// @param context  of the result
+std::vector<UncountedEnd> ends_without_loss_counters(const Json& context) {
+  std::vector<UncountedEnd> ends;
+  for (const char* const end : {"initiator", "responder"}) {
+    const auto& device = fact_at(context, fmt::format("/rdmameter/{}/device", end));
+    const auto &driver = fact_at(device, "driver"), &name = fact_at(device, "name");
+    std::string told = driver.is_string() ? driver : "";
+    if (!driver.is_string() && name.is_string()) told = "the driver of " + name.get<std::string>();
+    const bool known = told.empty() || std::ranges::find(kDrivers, told) != std::end(kDrivers);
+    if (!known) ends.push_back({end, told});
+  }
+  return ends;
 }
 
 Table table_of(const RetransmitReport& report) {
   Table table{.columns = {{"cause"}, {"samples"}, {"stall", "median"}, {"longest"}, {"timer"}},
               .key_columns = 1};
+  constexpr const char* kNames[kStallCauses] = {"timeout", "RNR NAK", "sequence NAK", "unknown"};
+  const auto time = [](double ns) { return metric_text(Metric::max, ns); };
   for (std::size_t i = 0; i < kStallCauses; ++i) {
     const auto cause = static_cast<RetransmitCause>(i);
-    const RetransmitStalls& stalls = report.of(cause);
-    const auto time = [&](double ns) {
-      return stalls.samples == 0 ? kUnknown : metric_text(Metric::max, ns);
-    };
-    table.add_line({name_of(cause), fmt::format("{}", stalls.samples), time(stalls.median_ns),
-                    time(stalls.max_ns), expected_text(report, cause)});
+    const auto& [samples, median_ns, max_ns] = report.of(cause);
+    const Number timer = timer_of(report, cause);
+    table.add_line({kNames[i], fmt::format("{}", samples),
+                    samples == 0 ? kUnknown : time(median_ns),
+                    samples == 0 ? kUnknown : time(max_ns), timer ? time(*timer) : kUnknown});
   }
   return table;
 }
 
-/// @param uncounted  not empty
 std::string uncounted_text(const CaseSummary& summary, std::span<const UncountedEnd> uncounted,
                            const TextStyle& style) {
   const auto line = [&](const UncountedEnd& each, std::string_view end) {
@@ -273,10 +280,11 @@ std::string uncounted_text(const CaseSummary& summary, std::span<const Uncounted
                                 : ", which sent no requests here."),
                 style.width);
   };
-  const UncountedEnd &first = uncounted.front(), &last = uncounted.back();
-  if (uncounted.size() == 1) return line(first, first.end);
-  if (first.driver == last.driver) return line(first, "both ends");
-  return line(first, first.end) + line(last, last.end);
+  if (uncounted.size() == 2 && uncounted[0].driver == uncounted[1].driver)
+    return line(uncounted[0], "both ends");
+  std::string text;
+  for (const UncountedEnd& each : uncounted) text += line(each, each.end);
+  return text;
 }
 
 /// @param uncounted  ends whose driver has no known counter of loss
@@ -291,7 +299,7 @@ std::string counters_text(const RetransmitReport& report, const CaseSummary& sum
                  fmt::format("{} {} {}: {}", counter.end, printable(counter.name), counter.events,
                              counter.meaning),
                  style.width);
-  if (!uncounted.empty()) text += uncounted_text(summary, uncounted, style);
+  text += uncounted_text(summary, uncounted, style);
   return text.empty() ? wrap("  ", "No counter of loss or congestion changed.", style.width) : text;
 }
 
@@ -314,22 +322,8 @@ std::string stall_text(const CaseSummary& summary, std::span<const UncountedEnd>
 
 }  // namespace
 
-std::string_view name_of(RetransmitCause cause) {
-  constexpr std::string_view kNames[kStallCauses] = {"timeout", "RNR NAK", "sequence NAK",
-                                                     "unknown"};
-  return kNames[static_cast<std::size_t>(cause)];
-}
-
 double rnr_timer_ns(std::uint64_t code) {
   return kRnrTimers[code % std::size(kRnrTimers)] * 1e3;
-}
-
-bool sends_requests(const CaseSummary& summary, std::string_view end) {
-  if (end == "initiator") return true;
-  const std::string test = test_of(summary.first());
-  const bool one_sided = test.starts_with("read_") || test.starts_with("fetch_add_") ||
-                         test.starts_with("cmp_swap_") || test == "write_load";
-  return !one_sided && !test.ends_with("_cqe_lat");
 }
 
 std::optional<RetransmitReport> stalls_of(const CaseSummary& summary,
@@ -350,31 +344,18 @@ std::optional<RetransmitReport> stalls_of(const CaseSummary& summary,
   if (report.mostly_stalled) report.typical_ns = static_cast<double>(samples.min_ns);
   if (as_stall(report.typical_ns)) report.typical_ns = 0;
 
-  const StallJudge judge(report, counted);
   std::vector<RetransmitStall> stalls;
   for (const auto& [index, n] : samples.buckets) {
     const double value = middle_ns(samples, index);
     if (value <= kStalledTimes * report.typical_ns) continue;
-    judge.judge(stalls.emplace_back(RetransmitStall{value - report.typical_ns, n}));
+    judge_stall(stalls.emplace_back(RetransmitStall{value - report.typical_ns, n}), report,
+                counted);
   }
   const Row& row = summary.first();
   if (counted.all && !row.bandwidth && !row.load) keep_to(counted, stalls);
   for (std::size_t cause = 0; cause < kStallCauses; ++cause)
     report.causes[cause] = sum_up(stalls, static_cast<RetransmitCause>(cause));
   return report;
-}
-
-std::vector<UncountedEnd> ends_without_loss_counters(const Json& context) {
-  std::vector<UncountedEnd> ends;
-  for (const char* const end : {"initiator", "responder"}) {
-    const auto& device = fact_at(context, fmt::format("/rdmameter/{}/device", end));
-    const auto &driver = fact_at(device, "driver"), &name = fact_at(device, "name");
-    std::string told = driver.is_string() ? driver : "";
-    if (!driver.is_string() && name.is_string()) told = "the driver of " + name.get<std::string>();
-    const bool known = told.empty() || std::ranges::find(kDrivers, told) != std::end(kDrivers);
-    if (!known) ends.push_back({end, told});
-  }
-  return ends;
 }
 
 const LossCounterInfo* find_loss_counter(std::string_view name) {

@@ -25,9 +25,6 @@ struct UncountedEnd {
 enum class RetransmitCause : std::uint8_t { timeout, rnr, sequence_nak, unknown };
 inline constexpr std::size_t kStallCauses = 4;
 
-/// "timeout", "RNR NAK", "sequence NAK", "unknown"
-std::string_view name_of(RetransmitCause cause);
-
 /// A sample is stalled if it is longer than this many typical ones. Its stall is what it is longer.
 inline constexpr double kStalledTimes = 3;
 
@@ -77,10 +74,6 @@ struct RetransmitReport {
 std::optional<RetransmitReport> stalls_of(const CaseSummary& summary,
                                           std::span<const UncountedEnd> uncounted = {});
 
-/// Does that end send requests? A responder does where each message has an answer.
-/// @param end  "initiator" or "responder"
-bool sends_requests(const CaseSummary& summary, std::string_view end);
-
 /// The time that a receiver asks a sender to wait by an RNR NAK [ns] (IBTA vol. 1, table 45).
 /// @param code  0 to 31
 double rnr_timer_ns(std::uint64_t code);
@@ -88,7 +81,7 @@ double rnr_timer_ns(std::uint64_t code);
 // ---- The counters of Linux' drivers that have to do with loss and congestion, and what they mean.
 
 enum class LossEvent : std::uint8_t {
-  timeout,
+  timeout,  ///< this and the next two: as RetransmitCause has them
   rnr_nak,
   sequence_nak,
   retry,  ///< after a timeout or a sequence NAK
@@ -105,11 +98,6 @@ struct LossCounterInfo {
 
 /// @return  nullptr: not a counter of loss, or not known
 const LossCounterInfo* find_loss_counter(std::string_view name);
-
-/// The ends of a result whose drivers have none of these counters: that none has changed
-/// there tells nothing.
-/// @param context  of the result
-std::vector<UncountedEnd> ends_without_loss_counters(const Json& context);
 
 // ---- The price of loss of one case: stalls by their cause, and what the drivers counted.
 

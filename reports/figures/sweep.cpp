@@ -82,28 +82,23 @@ std::string sweep_curves(const Group& group, const TextStyle& style) {
   return text;
 }
 
-struct Measured {
-  std::vector<double> reached, p50, p99;
-  std::size_t saturated = 0;
+/// Of those that have the number.
+Number median_of_points(const std::vector<SweepPoint>& points, Number SweepPoint::*number) {
+  std::vector<double> values;
+  for (const SweepPoint& point : points)
+    if (point.*number) values.push_back(*(point.*number));
+  return known_median(values);
+}
 
-  void add(const SweepPoint& point) {
-    reached.push_back(point.reached_per_s);
-    if (point.saturated) {
-      ++saturated;
-      return;
-    }
-    if (point.p50_ns) p50.push_back(*point.p50_ns);
-    if (point.p99_ns) p99.push_back(*point.p99_ns);
-  }
-
-  CurvePoint point(std::uint64_t rate_per_s) const {
-    return {.rate_per_s = rate_per_s,
-            .reached_per_s = known_median(reached).value_or(0),
-            .p50_ns = known_median(p50),
-            .p99_ns = known_median(p99),
-            .saturated = 2 * saturated >= reached.size()};
-  }
-};
+/// @param measured  at that rate, not empty
+CurvePoint curve_point(std::uint64_t rate_per_s, const std::vector<SweepPoint>& measured) {
+  const auto kept_up = filtered(measured, [](const SweepPoint& one) { return !one.saturated; });
+  return {.rate_per_s = rate_per_s,
+          .reached_per_s = median(mapped(measured, &SweepPoint::reached_per_s)),
+          .p50_ns = median_of_points(kept_up, &SweepPoint::p50_ns),
+          .p99_ns = median_of_points(kept_up, &SweepPoint::p99_ns),
+          .saturated = 2 * kept_up.size() <= measured.size()};
+}
 
 }  // namespace
 
@@ -119,11 +114,11 @@ Figures sweep_figures() {
 }
 
 std::vector<CurvePoint> curve_of(const CaseSummary& summary) {
-  std::map<std::uint64_t, Measured> by_rate;
+  std::map<std::uint64_t, std::vector<SweepPoint>> by_rate;
   for (const Row* row : summary.repetitions)
     for (const SweepPoint& point : row->sweep->points)
-      if (point.p50_ns) by_rate[point.rate_per_s].add(point);
-  return mapped(by_rate, [](const auto& rate) { return rate.second.point(rate.first); });
+      if (point.p50_ns) by_rate[point.rate_per_s].push_back(point);
+  return mapped(by_rate, [](const auto& rate) { return curve_point(rate.first, rate.second); });
 }
 
 }  // namespace rdmameter

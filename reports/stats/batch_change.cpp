@@ -37,7 +37,9 @@ struct SideResiduals {
   std::vector<double> common;                ///< [batch] the median case
 };
 
-SideResiduals residuals_of(const std::vector<CaseSides>& cases, BatchValues CaseSides::*side) {
+/// @param separable  else nothing is known of what cases share
+SideResiduals residuals_of(const std::vector<CaseSides>& cases, BatchValues CaseSides::*side,
+                           bool separable) {
   SideResiduals residuals;
   std::size_t batches = 0;
   for (const CaseSides& one : cases) {
@@ -52,7 +54,7 @@ SideResiduals residuals_of(const std::vector<CaseSides>& cases, BatchValues Case
     std::vector<double> across;
     for (const auto& row : residuals.of_case)
       if (s < row.size() && !std::isnan(row[s])) across.push_back(row[s]);
-    residuals.common.push_back(across.empty() ? 0 : median(across));
+    residuals.common.push_back(!separable || across.empty() ? 0 : median(across));
   }
   return residuals;
 }
@@ -108,15 +110,15 @@ class Sweep {
   Sweep(const std::vector<CaseSides>& cases, const BatchPrior& prior)
       : cases_(cases),
         prior_(prior),
-        base_(residuals_of(cases, &CaseSides::base)),
-        other_(residuals_of(cases, &CaseSides::other)) {}
+        separable_(cases.size() >= kManyCases),
+        base_(residuals_of(cases, &CaseSides::base, separable_)),
+        other_(residuals_of(cases, &CaseSides::other, separable_)) {}
 
   BatchChanges test() {
     result_.batches_are_replicates = std::ranges::all_of(cases_, [](const CaseSides& one) {
       const std::size_t fewest = std::min(batches_with(one.base), batches_with(one.other));
       return fewest == 0 || fewest >= kBatchReplicates;
     });
-    separable_ = cases_.size() >= kManyCases;
     learn_batches();
     learn_replicates();
     find_changes();
@@ -124,7 +126,6 @@ class Sweep {
     for (std::size_t i = 0; i < cases_.size(); ++i) test_case(i);
     if (as_batches())
       for (CaseChange& one : result_.cases) one.p_worse_runs = one.p_worse;
-    result_.measured = learnt_;
     result_.common = std::sqrt(common_.variance);
     result_.by_case = std::sqrt(by_case_.variance);
     return std::move(result_);
@@ -151,19 +152,16 @@ class Sweep {
     }
     std::vector<VarianceEstimate> own;
     for (std::size_t i = 0; i < cases_.size(); ++i) own.push_back(own_batches(i));
-    learnt_ = common.degrees > 0;
-    common_ = learnt_ ? with_prior(common) : VariancePart{};
+    result_.measured = common.degrees > 0;
+    common_ = result_.measured ? with_prior(common) : VariancePart{};
     by_case_ = with_prior(mean_of(own));
   }
 
   /// Batches of a case by themselves; less what its runs within batches explain, where these are
   /// the replicates.
   VarianceEstimate own_batches(std::size_t i) const {
-    const auto shared = [&](const SideResiduals& side) {
-      return separable_ ? side.common : std::vector<double>(side.common.size(), 0);
-    };
     VarianceEstimate own =
-        pooled(alone(base_.of_case[i], shared(base_)), alone(other_.of_case[i], shared(other_)));
+        pooled(alone(base_.of_case[i], base_.common), alone(other_.of_case[i], other_.common));
     if (separable_)
       own.variance *= static_cast<double>(cases_.size()) / static_cast<double>(cases_.size() - 1);
     if (as_batches()) return own;
@@ -266,12 +264,12 @@ class Sweep {
     if (as_batches()) own = {};  // replicates show it
     own.variance *= share;
     all.variance = all.variance * share + own.variance;
-    all.degrees = learnt_ ? common_.degrees : by_case_.degrees;
+    all.degrees = result_.measured ? common_.degrees : by_case_.degrees;
     change.batch_error = as_batches() ? 0 : std::sqrt(all.variance);
     change.p_worse = p_of(change.change, replicates, all);
     change.p_better = p_of(-change.change, replicates, all);
     change.p_worse_runs = p_of(change.change, replicates, {});
-    if (!separable_ || !learnt_) return;
+    if (!separable_ || !result_.measured) return;
     const double relative = change.change - median_change_;
     const auto either = [&](double p, double beyond) {
       return std::min(1.0, 2 * std::min(p, p_of(beyond, replicates, own)));
@@ -282,13 +280,13 @@ class Sweep {
 
   const std::vector<CaseSides>& cases_;
   const BatchPrior prior_;
+  const bool separable_;  ///< what all cases of a batch share
   SideResiduals base_, other_;
   BatchChanges result_;
   VariancePart common_, by_case_;
   std::vector<VarianceEstimate> own_;
   VarianceEstimate shared_;
   double median_change_ = 0;
-  bool separable_ = false, learnt_ = false;
 };
 
 }  // namespace

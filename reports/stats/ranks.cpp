@@ -35,22 +35,6 @@ std::vector<double> differences(std::span<const double> x, std::span<const doubl
   return all;
 }
 
-/// Enough that the ends of a 95 % interval are 25 draws deep.
-constexpr std::size_t kBootstrapDraws = 1000;
-
-/// Draws with replacement. The multiply-shift keeps to the engine's own bits: the standard's
-/// distributions differ from library to library.
-void draw(std::span<const double> from, std::mt19937& engine, std::vector<double>& into) {
-  for (double& value : into) value = from[(std::uint64_t{engine()} * from.size()) >> 32];
-}
-
-Interval middle_part(std::vector<double> draws, double confidence) {
-  std::ranges::sort(draws);
-  const auto beyond =
-      static_cast<std::size_t>((1 - confidence) / 2 * static_cast<double>(draws.size()));
-  return {draws[beyond], draws[draws.size() - 1 - beyond]};
-}
-
 /// ways[u]: to deal m + n ranks out so that Mann and Whitney's U is u. By Gauss's binomial
 /// coefficient: multiplied by 1 - q^(n + i), divided by 1 - q^i.
 std::vector<double> ways_of_u(std::size_t m, std::size_t n) {
@@ -164,13 +148,17 @@ double hodges_lehmann_shift(std::span<const double> x, std::span<const double> y
 }
 
 Interval median_interval(std::span<const double> values, double confidence, std::uint64_t seed) {
-  std::vector<double> drawn(values.size()), draws(kBootstrapDraws);
+  constexpr std::size_t kDraws = 1000;  // the ends of a 95 % interval are 25 draws deep
+  std::vector<double> drawn(values.size()), medians(kDraws);
   std::mt19937 engine(static_cast<std::uint32_t>(seed ^ (seed >> 32)));
-  for (double& each : draws) {
-    draw(values, engine, drawn);
+  for (double& each : medians) {
+    // The engine's own bits: the standard's distributions differ from library to library.
+    for (double& value : drawn) value = values[(std::uint64_t{engine()} * values.size()) >> 32];
     each = median(drawn);
   }
-  return middle_part(std::move(draws), confidence);
+  std::ranges::sort(medians);
+  const auto beyond = static_cast<std::size_t>((1 - confidence) / 2 * kDraws);
+  return {medians[beyond], medians[kDraws - 1 - beyond]};
 }
 
 std::size_t rank_of_bound(std::size_t m, std::size_t n, double confidence) {

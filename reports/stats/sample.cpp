@@ -27,9 +27,7 @@ double squares_around(std::span<const double> values, double centre) {
 }
 
 std::vector<double> logarithms(std::span<const double> values) {
-  std::vector<double> list(values.size());
-  std::ranges::transform(values, list.begin(), [](double value) { return std::log(value); });
-  return list;
+  return mapped(values, [](double value) { return std::log(value); });
 }
 
 double standard_deviation(std::span<const double> values) {

@@ -68,13 +68,14 @@ double trigamma(double x) {
               y * (1.0 / 30 - y * (1.0 / 42 - y * (1.0 / 30 - y * (5.0 / 66 - y * 691 / 2730)))));
 }
 
-/// The x with trigamma(x) = value. Bisection: the function falls from infinity to 0.
-double inverse_trigamma(double value) {
-  double low = 1e-8, high = 1;
-  while (trigamma(high) > value) high *= 2;
-  for (int step = 0; step < 200 && high - low > 1e-13 * high; ++step) {
+/// Where a function that falls to 0 has that value, at `low` or beyond. By bisection.
+/// @param precision  of the place, relative
+double inverse_of_falling(const auto& function, double value, double low, double precision) {
+  double high = 1;
+  while (function(high) > value && high < 1e100) high *= 2;
+  for (int step = 0; step < 200 && high - low > precision * high; ++step) {
     const double middle = (low + high) / 2;
-    (trigamma(middle) > value ? low : high) = middle;
+    (function(middle) > value ? low : high) = middle;
   }
   return (low + high) / 2;
 }
@@ -109,13 +110,8 @@ double student_t_above(double t, double degrees) {
 
 double student_t_quantile(double above, double degrees) {
   if (above > 0.5) return -student_t_quantile(1 - above, degrees);
-  double low = 0, high = 1;
-  while (student_t_above(high, degrees) > above && high < 1e100) high *= 2;
-  for (int step = 0; step < 200 && high - low > 1e-14 * high; ++step) {
-    const double middle = (low + high) / 2;
-    (student_t_above(middle, degrees) > above ? low : high) = middle;
-  }
-  return (low + high) / 2;
+  return inverse_of_falling([degrees](double t) { return student_t_above(t, degrees); }, above, 0,
+                            1e-14);
 }
 
 VarianceEstimate shared_variance(std::span<const VarianceEstimate> cases) {
@@ -132,7 +128,7 @@ VarianceEstimate shared_variance(std::span<const VarianceEstimate> cases) {
   }
   const double beyond_chance = squares_around(logs, mean) / (count - 1) - chance;
   if (beyond_chance <= 0) return {std::exp(mean), INFINITY};
-  const double half = inverse_trigamma(beyond_chance);
+  const double half = inverse_of_falling(trigamma, beyond_chance, 1e-8, 1e-13);
   return {std::exp(mean + digamma(half) - std::log(half)), 2 * half};
 }
 

@@ -5,8 +5,6 @@
 
 #include <map>
 
-#include "reports/summary/facts.h"
-
 namespace rdmameter {
 namespace {
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reports/summary/facts.h"
 
-#include <algorithm>
 #include <cstdio>
 #include <ctime>
 

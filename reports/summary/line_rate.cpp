@@ -9,7 +9,6 @@
 #include <map>
 
 #include "core/result/row_json.h"
-#include "reports/summary/facts.h"
 
 namespace rdmameter {
 namespace {
@@ -68,6 +67,11 @@ Number above_zero(const Json& json, std::string_view where) {
   return above_zero(number_at(json, where));
 }
 
+/// Of those that are known.
+Number lesser(const Number& one, const Number& other) {
+  return one && other ? std::min(one, other) : one ? one : other;
+}
+
 /// What a slot carries in one direction: below 8 GT/s ten bits make a byte, above 130 bits make 16
 /// bytes. "16.0 GT/s PCIe" [Gb/s]
 Number slot_rate_gbps(const Json& device) {
@@ -114,12 +118,8 @@ bool passes_links(const Json& context) {
 
 Number line_rate_gbps(const Json& context) {
   if (!passes_links(context)) return std::nullopt;
-  Number rate;
-  for (const char* end : {"initiator", "responder"}) {
-    if (const auto told = above_zero(device_of(context, end), "rate_gbps"))
-      rate = std::min(rate.value_or(*told), *told);
-  }
-  return rate;
+  return lesser(above_zero(device_of(context, "initiator"), "rate_gbps"),
+                above_zero(device_of(context, "responder"), "rate_gbps"));
 }
 
 Number line_rate_gbps(Number of_the_link, const Row& row) {
@@ -152,22 +152,16 @@ PayloadLimits payload_limits(const Json& device) {
 }
 
 Number payload_bound_gbps(const PayloadLimits& limits, double payload_bytes) {
-  Number bound;
+  Number line, slot;
   if (limits.line_gbps && limits.header_bytes)
-    bound = *limits.line_gbps * payload_bytes / (payload_bytes + *limits.header_bytes);
-  if (limits.slot_gbps) {
-    const double slot = *limits.slot_gbps * kPcieShare;
-    bound = std::min(bound.value_or(slot), slot);
-  }
-  return bound;
+    line = *limits.line_gbps * payload_bytes / (payload_bytes + *limits.header_bytes);
+  if (limits.slot_gbps) slot = *limits.slot_gbps * kPcieShare;
+  return lesser(line, slot);
 }
 
 Number bound_of(const Row& row) {
-  Number bound;
   const PayloadBoundData ends = row.bound_gbps.value_or(PayloadBoundData());
-  for (const auto& end : {ends.initiator, ends.responder})
-    if (const auto told = above_zero(end)) bound = std::min(bound.value_or(*told), *told);
-  return bound;
+  return lesser(above_zero(ends.initiator), above_zero(ends.responder));
 }
 
 Number share_of_bound(const Row& row) {
@@ -182,20 +176,17 @@ PayloadBounds::PayloadBounds(const Json& context)
     : line_gbps_(line_rate_gbps(context)),
       linked_(passes_links(context)),
       one_host_(is_of_one_host(context)) {
-  if (!linked_) return;
-  for (std::size_t end = 0; end < kBoundEnds.size(); ++end) {
-    ends_[end].device = context.at("rdmameter").at(kBoundEnds[end]).at("device");
-    ends_[end].limits = payload_limits(ends_[end].device);
-    ends_[end].devices = fact_at(context.at("rdmameter").at(kBoundEnds[end]), "devices");
-  }
+  for (std::size_t end = 0; end < kBoundEnds.size(); ++end)
+    ends_[end] = fact_at(context, fmt::format("/rdmameter/{}", kBoundEnds[end]));
 }
 
 namespace {
 
-/// Those that hold for the memory of a row.
+/// Those of an end's device that hold for the memory of a row.
 /// @param end  0: the initiator's
-PayloadLimits limits_of(PayloadLimits limits, const Row& row, std::size_t end) {
+PayloadLimits limits_of(const Json& device, const Row& row, std::size_t end) {
   constexpr std::array kMemoryKeys{"memory", "peer_memory"};
+  PayloadLimits limits = payload_limits(device);
   if (fact_at(row.case_object, kMemoryKeys[end]) == "device") limits.slot_gbps.reset();
   return limits;
 }
@@ -205,7 +196,7 @@ PayloadLimits limits_of(PayloadLimits limits, const Row& row, std::size_t end) {
 /// Of one end; null: the context does not describe it.
 const Json& PayloadBounds::facts_of(std::size_t end, const DeviceData& device) const {
   static const Json kNone;
-  const Json& devices = ends_[end].devices;
+  const Json& devices = fact_at(ends_[end], "devices");
   const auto found = std::ranges::find_if(devices, [&](const Json& one) {
     return fact_at(one, "name") == (end == 0 ? device.device : device.peer_device);
   });
@@ -217,8 +208,8 @@ void PayloadBounds::note_devices(Row& row, double payload_bytes) const {
   for (DeviceData& each : row.per_device) {
     each.line_gbps = each.bound_gbps = std::nullopt;
     if (one_host_ && each.device == each.peer_device) continue;  // it passes no link
-    const PayloadLimits mine = limits_of(payload_limits(facts_of(0, each)), row, 0),
-                        theirs = limits_of(payload_limits(facts_of(1, each)), row, 1);
+    const PayloadLimits mine = limits_of(facts_of(0, each), row, 0),
+                        theirs = limits_of(facts_of(1, each), row, 1);
     each.line_gbps = of_pair(mine.line_gbps, theirs.line_gbps, row);
     each.bound_gbps = of_pair(payload_bound_gbps(mine, payload_bytes),
                               payload_bound_gbps(theirs, payload_bytes), row);
@@ -243,7 +234,7 @@ double PayloadBounds::note_slots(Row& row, std::size_t end) const {
   for (DeviceData& each : row.per_device) {
     const Json& facts = facts_of(end, each);
     const std::string address = text_at(facts, "pcie_address");
-    const auto gbps = limits_of(payload_limits(facts), row, end).slot_gbps;
+    const auto gbps = limits_of(facts, row, end).slot_gbps;
     if (address.empty() || !gbps) continue;
     Slot& slot = slots[address.substr(0, address.rfind('.'))];
     slot.bound_gbps = directions_of(row) * *gbps * kPcieShare;
@@ -270,17 +261,18 @@ void PayloadBounds::note(Row& row) const {
   if (!linked_ || !payload) return;
   if (!row.per_device.empty()) {
     // Else the context is that of other cases.
-    if (ends_[0].devices.is_array() && ends_[1].devices.is_array()) note_devices(row, *payload);
+    if (fact_at(ends_[0], "devices").is_array() && fact_at(ends_[1], "devices").is_array())
+      note_devices(row, *payload);
     return;
   }
   if (!row.bandwidth) return;
   std::array<Number, kBoundEnds.size()> bounds;
   for (std::size_t end = 0; end < kBoundEnds.size(); ++end) {
-    const Json& device = ends_[end].device;  // that of the first case
+    const Json& device = fact_at(ends_[end], "device");  // that of the first case
     if (fact_at(row.case_object, kDeviceKeys[end]) != fact_at(device, "name") ||
         fact_at(row.case_object, kPortKeys[end]) != fact_at(device, "port_num"))
       return;
-    bounds[end] = payload_bound_gbps(limits_of(ends_[end].limits, row, end), *payload);
+    bounds[end] = payload_bound_gbps(limits_of(device, row, end), *payload);
   }
   row.bound_gbps = {.initiator = bounds[0], .responder = bounds[1]};
   row.line_gbps = line_gbps_;

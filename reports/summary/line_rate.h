@@ -89,13 +89,9 @@ class PayloadBounds {
   double note_slots(Row& row, std::size_t end) const;
   const Json& facts_of(std::size_t end, const DeviceData& device) const;
 
-  struct End {
-    Json device, devices;
-    PayloadLimits limits;
-  };
-  std::array<End, 2> ends_;  ///< initiator, responder
-  Number line_gbps_;         ///< of the slower of both links
-  bool linked_ = false;      ///< messages of the first device pass links
+  std::array<Json, 2> ends_;  ///< initiator, responder
+  Number line_gbps_;          ///< of the slower of both links
+  bool linked_ = false;       ///< messages of the first device pass links
   bool one_host_ = false;
 };
 

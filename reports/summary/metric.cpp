@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 
 #include "core/result/row_json.h"
 #include "reports/summary/line_rate.h"
@@ -34,8 +33,7 @@ Number latency(const Row& row) {
 template <int PerTenThousand, Number Told::*Statistic>
 Number percentile_of(const LatencyData& data) {
   if (data.told) return (*data.told).*Statistic;
-  const auto value = reported_percentile(data.histogram, PerTenThousand / 100.0);
-  return value ? Number(static_cast<double>(*value)) : std::nullopt;
+  return reported_percentile(data.histogram, PerTenThousand / 100.0);
 }
 
 template <int PerTenThousand, Number Told::*Statistic>
@@ -49,10 +47,6 @@ template <double (*Rate)(const BandwidthData&)>
 Number rate(const Row& row) {
   if (!row.bandwidth || row.bandwidth->window_ns == 0) return std::nullopt;
   return Rate(*row.bandwidth);
-}
-
-Number lost_pings(const Row& row) {
-  return row.lost ? Number(static_cast<double>(*row.lost)) : std::nullopt;
 }
 
 /// Of a part that the row may lack: a member, or what a function says of it.
@@ -145,7 +139,8 @@ const std::array<MetricInfo, kMetrics>& metrics() {
        rate<bandwidth_mib_per_s>},
       {mmsg_per_s, kRate, "mmsg_per_s", "mmsg_per_s", "message rate", "Mmsg/s", true, kRateIfAsked,
        true, rate<bandwidth_mmsg_per_s>},
-      {lost, "", "lost", "lost", "lost", "", false, kIfAsked, false, lost_pings},
+      {lost, "", "lost", "lost", "lost", "", false, kIfAsked, false,
+       number_in<&Row::lost, std::identity{}>},
       {of_line, "", "of_line", "of_line", "share of the line", "", true, kIfAsked, false,
        share_of_line},
       {of_bound, "", "of_bound", "of_bound", "share of the bound", "", true, kIfAsked, false,

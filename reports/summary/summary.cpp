@@ -75,9 +75,7 @@ std::optional<Json> value_in_all(const Group& group, const std::string& key) {
 }  // namespace
 
 Group join(std::span<const Group* const> groups) {
-  Group joined;
-  joined.test = groups.front()->test;
-  joined.transport = groups.front()->transport;
+  Group joined{.test = groups.front()->test, .transport = groups.front()->transport};
   for (const Group* group : groups) {
     if (group->test != joined.test) joined.test.clear();
     if (group->transport != joined.transport) joined.transport.clear();
@@ -108,11 +106,7 @@ std::vector<Group> group_rows(std::span<const Row> rows) {
     if (row.status != Row::Status::ok) continue;
     const auto [where, is_new] =
         group_at.try_emplace({test_of(row), transport_of(row)}, groups.size());
-    if (is_new) {
-      groups.emplace_back();
-      groups.back().test = test_of(row);
-      groups.back().transport = transport_of(row);
-    }
+    if (is_new) groups.push_back({.test = test_of(row), .transport = transport_of(row)});
     std::vector<CaseSummary>& cases = groups[where->second].cases;
     const Json case_object = told_case(row);
     const auto [at, is_new_case] =

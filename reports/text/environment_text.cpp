@@ -7,7 +7,6 @@
 #include <algorithm>
 
 #include "reports/stats/sample.h"
-#include "reports/summary/facts.h"
 
 namespace rdmameter {
 namespace {
@@ -15,40 +14,33 @@ namespace {
 constexpr std::size_t kMaxFacts = 48;  ///< of one end; the file has them all
 
 /// Facts for programs: what tells hosts apart, numbers of a vendor, reasons in long sentences.
-bool for_programs(const std::string& fact) {
-  static constexpr std::string_view kFacts[] = {"version",          "boot_id",
-                                                "clock reason",     "clock ticks_per_ns",
-                                                "device vendor_id", "device vendor_part_id"};
-  return std::ranges::count(kFacts, fact) > 0;
-}
+constexpr std::string_view kForPrograms[] = {"version",          "boot_id",
+                                             "clock reason",     "clock ticks_per_ns",
+                                             "device vendor_id", "device vendor_part_id"};
 
 Facts facts_of(const Json& end) {
   Facts facts = flatten(end);
-  std::erase_if(facts, [](const auto& fact) { return for_programs(fact.first); });
+  std::erase_if(facts,
+                [](const auto& fact) { return std::ranges::count(kForPrograms, fact.first) > 0; });
   return facts;
 }
 
 void flatten_into(Facts& facts, const std::string& prefix, const Json& value) {
-  if (value.is_object()) {
+  if (value.is_object())
     for (const auto& [key, inner] : value.items())
       flatten_into(facts, prefix.empty() ? printable(key) : prefix + " " + printable(key), inner);
-  } else if (value.is_string()) {
-    const std::string text = printable(value.get_ref<const std::string&>());
-    if (!text.empty()) facts.emplace_back(prefix, text);
-  } else if (value.is_number_float()) {
-    facts.emplace_back(prefix, fmt::format("{:.4g}", value.get<double>()));
-  } else if (value.is_number() || value.is_boolean()) {
-    facts.emplace_back(prefix,
-                       value.is_boolean() ? (value.get<bool>() ? "yes" : "no") : value.dump());
-  }
+  if (value.is_structured()) return;
+  const std::string text = value.is_number_float() ? fmt::format("{:.4g}", value.get<double>())
+                           : value.is_boolean()    ? (value.get<bool>() ? "yes" : "no")
+                                                   : value_text(value);
+  if (!text.empty()) facts.emplace_back(prefix, text);
 }
 
 /// "cpu model: Example; device mtu bytes: 4096"
 std::string joined(const Facts& facts) {
   std::string text;
-  for (std::size_t i = 0; i < std::min(facts.size(), kMaxFacts); ++i)
-    text +=
-        fmt::format("{}{}: {}", i == 0 ? "" : "; ", with_spaces(facts[i].first), facts[i].second);
+  for (const auto& [name, value] : std::span(facts).first(std::min(facts.size(), kMaxFacts)))
+    add_item(text, fmt::format("{}: {}", with_spaces(name), value), "; ");
   if (facts.size() > kMaxFacts) text += fmt::format("; and {} more", facts.size() - kMaxFacts);
   return text;
 }
@@ -68,19 +60,20 @@ std::string without_comma(const std::string& facts) {
 /// Who an end is, and what of it makes a figure what it is. The names are not told.
 Facts short_facts_of(const Json& end) {
   const Json& device = fact_at(end, "device");
-  Facts facts{{"host", value_text(fact_at(end, "hostname"))}, {"device", device_line(device)}};
-  facts.emplace_back(
-      "pcie", without_comma(fact(device, "pcie_speed", "PCIe ") + fact(device, "pcie_width", "x")));
-  facts.emplace_back("driver", without_comma(fact(device, "driver", "driver ") +
-                                             fact(device, "firmware", "firmware ")));
-  facts.emplace_back("cpu", value_text(fact_at(end, "cpu_model")) +
-                                fact(end, "cpu_count", "", " CPUs") +
-                                fact(end, "cpu_governor", "governor "));
-  facts.emplace_back("kernel", value_text(fact_at(end, "kernel")));
-  if (fact_at(end, "virtualized") == true) facts.emplace_back("virtualized", "virtual machine");
-  facts.emplace_back("libibverbs", without_comma(fact(end, "libibverbs", "libibverbs ")));
   const std::string build = value_text(fact_at(end, "build"));
-  facts.emplace_back("build", build.empty() || build == "optimised" ? "" : "build: " + build);
+  Facts facts{
+      {"host", value_text(fact_at(end, "hostname"))},
+      {"device", device_line(device)},
+      {"pcie",
+       without_comma(fact(device, "pcie_speed", "PCIe ") + fact(device, "pcie_width", "x"))},
+      {"driver",
+       without_comma(fact(device, "driver", "driver ") + fact(device, "firmware", "firmware "))},
+      {"cpu", value_text(fact_at(end, "cpu_model")) + fact(end, "cpu_count", "", " CPUs") +
+                  fact(end, "cpu_governor", "governor ")},
+      {"kernel", value_text(fact_at(end, "kernel"))},
+      {"virtualized", fact_at(end, "virtualized") == true ? "virtual machine" : ""},
+      {"libibverbs", without_comma(fact(end, "libibverbs", "libibverbs "))},
+      {"build", build.empty() || build == "optimised" ? "" : "build: " + build}};
   std::erase_if(facts, [](const auto& known) { return known.second.empty(); });
   return facts;
 }

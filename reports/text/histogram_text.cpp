@@ -13,7 +13,8 @@
 namespace rdmameter {
 namespace {
 
-constexpr std::size_t kHeight = 6;  ///< lines of bars
+constexpr std::size_t kHeight = 6;      ///< lines of bars
+constexpr std::size_t kLabelWidth = 9;  ///< columns beside them
 constexpr std::size_t kEighths = 8;
 constexpr const char* kBlocks[] = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
 
@@ -63,12 +64,12 @@ std::vector<double> samples_by_column(const HistogramData& data, const TimeAxis&
   return samples;
 }
 
-std::string bars(const std::vector<double>& samples, std::size_t margin) {
+std::string bars(const std::vector<double>& samples) {
   const double peak = std::ranges::max(samples);
   std::string text;
   for (std::size_t line = kHeight; line-- > 0;) {
     const std::string label = line == kHeight - 1 ? fmt::format("{:.0f} ", peak) : "";
-    std::string row = pad_left(label, margin) + (label.empty() ? "│" : "┤");
+    std::string row = pad_left(label, kLabelWidth) + (label.empty() ? "│" : "┤");
     for (const double n : samples) {
       const auto full = static_cast<std::size_t>(std::lround(n / peak * (kHeight * kEighths)));
       const std::size_t level = n > 0 ? std::max<std::size_t>(full, 1) : 0;
@@ -98,37 +99,35 @@ std::vector<double> tick_values(double low, double high) {
 }
 
 /// The axis with its ticks, and their values in the line below.
-std::string time_axis(const TimeAxis& axis, const Unit& unit, double divisor, std::size_t margin) {
-  const double scale = divisor * unit.size;
+/// @param scale  of the unit, of half round trips twice that [ns]
+std::string time_axis(const TimeAxis& axis, std::string_view unit, double scale) {
   std::vector<const char*> line(axis.columns, "─");
-  std::string labels = pad_left(std::string(unit.name) + " ", margin) + " ";
+  std::string labels = pad_left(fmt::format("{} ", unit), kLabelWidth) + " ";
   for (const double tick : tick_values(axis.low_ns / scale, axis.high_ns / scale)) {
     const std::size_t column = axis.column(tick * scale);
     line[column] = "┬";
     const std::string label = fmt::format("{:.6g}", tick);
-    const std::size_t at = margin + 1 + column - std::min(label.size() / 2, column);
+    const std::size_t at = kLabelWidth + 1 + column - std::min(label.size() / 2, column);
     const std::size_t used = text_width(labels);
-    if (used > margin + 1 && at <= used) continue;
-    if (at + label.size() > margin + 1 + axis.columns) continue;
+    if (used > kLabelWidth + 1 && at <= used) continue;
+    if (at + label.size() > kLabelWidth + 1 + axis.columns) continue;
     labels = pad_right(labels, at) + label;
   }
-  std::string text = pad_left("0 ", margin) + "└";
+  std::string text = pad_left("0 ", kLabelWidth) + "└";
   for (const char* part : line) text += part;
   return text + "\n" + labels + "\n";
 }
 
 /// "▲ p50 4.21" below its place, each in the first line that has room for it.
-std::string marks(const HistogramData& data, const TimeAxis& axis, const Unit& unit, double divisor,
-                  std::size_t margin, int decimals) {
+std::string marks(const HistogramData& data, const TimeAxis& axis, double scale, int decimals) {
   std::vector<std::string> lines;
   for (const auto& [name, percent] :
        {std::pair{"p50", 50.0}, std::pair{"p99", 99.0}, std::pair{"p99.9", 99.9}}) {
-    const auto value = reported_percentile(data, percent);
-    if (!value) continue;
-    const auto ns = static_cast<double>(*value);
-    const std::string text = fmt::format("{} {}", name, fixed(ns / divisor / unit.size, decimals));
-    std::size_t at = margin + 1 + axis.column(ns);
-    const bool to_the_left = at + text.size() + 2 > margin + 1 + axis.columns;
+    const auto ns = reported_percentile(data, percent);
+    if (!ns) continue;
+    const std::string text = fmt::format("{} {}", name, fixed(*ns / scale, decimals));
+    std::size_t at = kLabelWidth + 1 + axis.column(*ns);
+    const bool to_the_left = at + text.size() + 2 > kLabelWidth + 1 + axis.columns;
     const std::string label = to_the_left ? text + " ▲" : "▲ " + text;
     if (to_the_left) at -= std::min(at, text.size() + 1);
     auto line =
@@ -159,10 +158,10 @@ std::string draw_histogram(const HistogramData& data, double divisor, const Text
   const int decimals = decimals_for(std::vector{summary.min / unit.size}, max_decimals(unit));
   std::string text;
   if (!data.buckets.empty()) {
-    constexpr std::size_t kMargin = 9;
-    const TimeAxis axis = axis_of(data, std::max<std::size_t>(style.width, 40) - kMargin - 1);
-    text += bars(samples_by_column(data, axis), kMargin) + time_axis(axis, unit, divisor, kMargin) +
-            marks(data, axis, unit, divisor, kMargin, decimals);
+    const TimeAxis axis = axis_of(data, std::max<std::size_t>(style.width, 40) - kLabelWidth - 1);
+    const double scale = divisor * unit.size;
+    text += bars(samples_by_column(data, axis)) + time_axis(axis, unit.name, scale) +
+            marks(data, axis, scale, decimals);
   }
   text += fmt::format("  {}, min {}, mean {}, max {} {}\n", count_text(data.count, "sample"),
                       fixed(summary.min / unit.size, decimals),
@@ -176,12 +175,8 @@ std::string draw_histogram(const HistogramData& data, double divisor, const Text
 std::string percentile_table(const CaseSummary& summary, const TextStyle& style) {
   const HistogramData merged = merged_latency(summary);
   const double divisor = latency_divisor(summary.first());
-  const auto time_at = [divisor](const HistogramData& data, double percent) {
-    const auto value = reported_percentile(data, percent);
-    return value ? std::optional(static_cast<double>(*value) / divisor) : std::nullopt;
-  };
   const double largest = static_cast<double>(merged.max_ns) / divisor;
-  const double typical = time_at(merged, kPercents[0]).value_or(largest);
+  const double typical = reported_percentile(merged, kPercents[0], divisor).value_or(largest);
   const Unit unit = time_unit(typical);
   const int decimals = decimals_for(std::vector{typical / unit.size}, max_decimals(unit));
   const auto shown = [&](const Number& ns) { return known_text(ns, decimals, unit.size); };
@@ -194,16 +189,15 @@ std::string percentile_table(const CaseSummary& summary, const TextStyle& style)
                           {"samples beyond"}},
               .key_columns = 1};
   for (const double percent : kPercents) {
-    const auto value = time_at(merged, percent);
+    const auto value = reported_percentile(merged, percent, divisor);
     if (!value) break;
-    std::vector<double> own;  // of the repetitions; a dash where one lacks it
-    for (const Row* row : summary.repetitions)
-      if (const auto one = row->latency ? time_at(row->latency->histogram, percent) : std::nullopt)
-        own.push_back(*one);
-    const bool all = own.size() == summary.repetitions.size();
+    const auto own = spread(summary, [&](const Row& row) {
+      return row.latency ? reported_percentile(row.latency->histogram, percent, divisor)
+                         : std::nullopt;
+    });
     table.add_line({fmt::format("p{}", percent), fmt::format("{:.4g}", 100 / (100 - percent)),
-                    shown(value), all ? shown(std::ranges::min(own)) : kUnknown,
-                    all ? shown(std::ranges::max(own)) : kUnknown,
+                    shown(value), own ? shown(own->min) : kUnknown,
+                    own ? shown(own->max) : kUnknown,
                     fmt::format("{}", samples_beyond(merged.count, percent))});
   }
   table.add_line({"max", "", shown(largest), kUnknown, kUnknown, "0"});

@@ -165,12 +165,8 @@ std::string count_text(std::uint64_t count, std::string_view thing) {
 }
 
 std::vector<std::string_view> text_lines(std::string_view text) {
-  std::vector<std::string_view> lines;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    lines.push_back(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
+  std::vector<std::string_view> lines = split(text, "\n");
+  if (lines.back().empty()) lines.pop_back();
   return lines;
 }
 

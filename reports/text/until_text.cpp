@@ -29,11 +29,6 @@ constexpr std::string_view kWhy[] = {
     "not reached, the time is up (--budget)", "not reached, the noise does not become smaller",
     "not known, it was not measured"};
 
-std::string settled_text(const SettledMetric& metric) {
-  const auto share = settled_share(metric);
-  return share ? percent_text(*share) : "not known";
-}
-
 }  // namespace
 
 std::string until_text(const Row& row) {
@@ -41,7 +36,8 @@ std::string until_text(const Row& row) {
   std::string goals, settled;
   for (const SettledMetric& metric : row.until->metrics) {
     add_item(goals, fmt::format("{} {}", metric_name(metric.metric), percent_text(metric.goal)));
-    add_item(settled, settled_text(metric));
+    const auto share = settled_share(metric);
+    add_item(settled, share ? percent_text(*share) : "not known");
   }
   return fmt::format("until{}: {} after {} repetitions{}", goals.empty() ? "" : " " + goals,
                      kWhy[static_cast<std::size_t>(row.until->ended)], row.repetition + 1,

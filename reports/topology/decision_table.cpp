@@ -47,8 +47,7 @@ std::string over_text(TopologyModels models, std::size_t index) {
 Number farthest_ns(const Row& row, double percent) {
   if (row.topology->by_hops.empty()) return std::nullopt;
   const LatencyData& latency = row.topology->by_hops.back().latency;
-  const auto ns = reported_percentile(latency.histogram, percent);
-  return ns ? Number(real(*ns) / (latency.half_round_trip ? 2 : 1)) : std::nullopt;
+  return reported_percentile(latency.histogram, percent, latency.half_round_trip ? 2 : 1);
 }
 
 /// What the case's own traffic tells.
