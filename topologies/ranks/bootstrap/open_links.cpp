@@ -8,21 +8,19 @@
 
 #include <algorithm>
 #include <array>
-#include <functional>
-#include <future>
+#include <bit>
 #include <list>
 #include <memory>
 #include <optional>
-#include <thread>
 
 #include "core/base/error.h"
 #include "core/base/printable.h"
-#include "core/base/thread.h"
 #include "core/log/print.h"
 #include "core/wire/auth.h"
 #include "core/wire/channel.h"
 #include "core/wire/message.h"
 #include "core/wire/waiting_room.h"
+#include "topologies/ranks/bootstrap/outgoing_call.h"
 #include "topologies/ranks/bootstrap/pmix_job.h"
 #include "topologies/ranks/bootstrap/rank_links.h"
 
@@ -102,35 +100,6 @@ Listener listener_on(const std::vector<std::string>& addresses, bool only_this_m
   }
 }
 
-/// Connects on a thread of its own, while those who connect with this rank are listened to.
-class OutgoingCall {
- public:
-  using Connect = std::function<Connection(const InterruptSource&)>;
-
-  /// @param ended  raised when there is a result; outlives the call
-  OutgoingCall(Connect connect, const EventFd& ended)
-      : task_([this, connect = std::move(connect)] { return connect(stop_); }),
-        thread_(start_thread([this, &ended] {
-          task_();
-          ended.raise();
-        })) {}
-  OutgoingCall(OutgoingCall&&) = delete;
-  ~OutgoingCall() {
-    stop_.raise();
-    thread_.join();
-  }
-
-  bool ended() const { return result_.wait_for(milliseconds(0)) == std::future_status::ready; }
-  /// Once it has ended. @throws what `connect` has thrown
-  Connection result() { return result_.get(); }
-
- private:
-  InterruptSource stop_;
-  std::packaged_task<Connection()> task_;
-  std::future<Connection> result_ = task_.get_future();
-  std::thread thread_;  // begins last
-};
-
 /// One end of a connection, while its two ends make sure of each other:
 ///   who connects                               who listens
 ///   from, to, step, host, nonce   ->
@@ -139,29 +108,30 @@ class OutgoingCall {
 ///                                 <-           proof
 /// or {"over"}, a reason, from an end that gives up.
 struct Meeting {
+  Role own;            ///< of this end: who connects is the initiator
+  std::string secret;  ///< of the end that listens
   Rank peer = 0;
-  std::string host;
+  std::string host = {};
   std::optional<Channel> channel = {};
   std::string nonce = make_nonce();
   std::string peer_nonce = {};
 
   std::string name() const { return fmt::format("rank {} on {}", peer, host); }
-  /// @param own  who connected is the initiator
-  Challenge challenge(Role own) const {
+  /// @throws ChannelError, Interrupted
+  void say(const auto& word, milliseconds limit) {
+    channel->send(make_message("", word), Deadline::in(limit));
+  }
+  Challenge challenge() const {
     if (own == Role::initiator) return {kVersion, nonce, peer_nonce};
     return {kVersion, peer_nonce, nonce};
   }
-  /// Of this end. @param secret  of the end that listens
-  LinkWord proof(const std::string& secret, Role own) const {
-    return {.proof = make_proof(secret, own, challenge(own))};
-  }
+  /// Of this end.
+  LinkWord proof() const { return {.proof = make_proof(secret, own, challenge())}; }
   /// Is the word the other end's proof? @throws MeasurementError  it has none
-  bool is_proved(const LinkWord& word, const std::string& secret, Role own) const {
-    return proof_holds(secret, other_end(own), challenge(own), LinkWord::required(word.proof));
+  bool is_proved(const LinkWord& word) const {
+    return proof_holds(secret, other_end(own), challenge(), LinkWord::required(word.proof));
   }
-  SealKeys keys(const std::string& secret, Role own) const {
-    return make_seal_keys(secret, own, challenge(own));
-  }
+  SealKeys keys() const { return make_seal_keys(secret, own, challenge()); }
 };
 
 /// With a rank ahead, with which this one connects.
@@ -183,52 +153,320 @@ struct Caller {
   Deadline deadline = Deadline::in(kForStranger);
 };
 
-/// How another rank, or who says to be one, ends the run. The reason is passed on without what is
-/// around it here.
-struct ToldByOther : MeasurementError {
-  ToldByOther(const std::string& text, std::string reason)
-      : MeasurementError(text), reason(std::move(reason)) {}
-  std::string reason;
-};
-
 class LinkOpener {
  public:
   LinkOpener(PmixJob& job, const BootstrapOptions& options, const InterruptSource& interrupt)
-      : job_(job), options_(options), interrupt_(interrupt) {
-    for (Rank distance = 1; distance < job.size(); distance *= 2) ++steps_;
+      : job_(job), options_(options), interrupt_(interrupt), behind_(steps_), last_words_(steps_) {}
+
+  OpenedLinks open() {
+    if (steps_ == 0) return {};
+    const bool only_this_machine = job_.local_size() == job_.size();
+    own_ = {.host = own_host_name(),
+            .secret = make_token(),
+            .addresses = only_this_machine && options_.interface.empty()
+                             ? std::vector<std::string>()
+                             : own_addresses(options_.interface)};
+    Listener listener = listener_on(own_.addresses, only_this_machine, options_.interface);
+    own_.port = listener.port();
+    job_.publish(message_text(own_));
+    for (std::size_t step = 0; step < steps_; ++step) {
+      const Rank peer = (job_.rank() + (Rank{1} << step)) % job_.size();
+      const auto card = read_message_text<Card>(job_.card_of(peer));
+      ahead_.push_back(
+          {.step = step,
+           .card = card,
+           .meeting = {
+               .own = Role::initiator, .secret = card.secret, .peer = peer, .host = card.host}});
+    }
+    try {
+      make_sure(listener);
+    } catch (const MeasurementError& error) {
+      say_why(told_by_other_.value_or(error.what()));
+      throw;
+    }
+    OpenedLinks links;
+    const auto opened = [](Meeting& meeting) -> OpenedLink {
+      return {meeting.name(), std::move(meeting.channel->release().socket), meeting.keys()};
+    };
+    for (Ahead& ahead : ahead_) links.ahead.push_back(opened(ahead.meeting));
+    for (auto& behind : behind_) links.behind.push_back(opened(*behind));
+    return links;
   }
 
-  OpenedLinks open();
-
  private:
-  Rank ahead_by(std::size_t step) const { return (job_.rank() + (Rank{1} << step)) % job_.size(); }
   Rank behind_by(std::size_t step) const {
     return (job_.rank() + job_.size() - (Rank{1} << step)) % job_.size();
   }
-  std::vector<Address> ways_to(const Card& card) const;
+
+  /// Where a rank of another machine may be found. An address that this machine has, too, is that
+  /// of a bridge or the like, and leads nowhere else.
+  std::vector<Address> ways_to(const Card& card) const {
+    std::vector<Address> ways;
+    const bool here = card.host == own_.host;
+    if (here && options_.interface.empty()) ways.push_back({loopback_host(), card.port});
+    for (const std::string& address : card.addresses)
+      if (here || std::ranges::find(own_.addresses, address) == own_.addresses.end())
+        ways.push_back({address, card.port});
+    for (Address& way : ways) way.remedy = "has that rank ended, or another machine this address?";
+    return ways;
+  }
+
+  /// @param refused_until  how long to retry where no server is listening
   Connection connect(const Ahead& ahead, Deadline refused_until,
-                     const InterruptSource& interrupt) const;
-  void call(Ahead& ahead, milliseconds pause);
-  void greet(Ahead& ahead);
-  void hear_ahead(Ahead& ahead);
-  void take_from_ahead(Ahead& ahead, const LinkWord& word);
-  void try_again(Ahead& ahead, const ChannelError& error);
-  void accept_callers(Listener& listener);
-  bool hear(Caller& caller);
-  bool take_greeting(Caller& caller, const LinkGreeting& greeting);
-  void take_proof(Caller& caller, const LinkWord& word);
-  void hear_all(Listener& listener);
-  void look_at_time(Deadline deadline) const;
-  bool all_met() const;
-  std::string no_answer_from(const std::string& name) const;
-  void tell_imposter(const Meeting& meeting);
-  void make_sure(Listener& listener);
-  void say_why(const std::string& why);
+                     const InterruptSource& interrupt) const {
+    const std::vector<Address> ways = ways_to(ahead.card);
+    std::string why;
+    for (const Address& way : ways) try {
+        return connect_to(way, ways.size() > 1 ? refused_until.within(kForAddress) : refused_until,
+                          interrupt);
+      } catch (const std::runtime_error& error) {
+        if (interrupt.requested()) throw;
+        why += fmt::format("{}{}", why.empty() ? "" : " ", error.what());  // a sentence each
+      }
+    throw MeasurementError(
+        "{} cannot be reached by TCP from {}, which ranks need to exchange addresses: {} Name the "
+        "network that leads there: --bootstrap-if",
+        ahead.meeting.name(), own_.host, why.empty() ? "it has no address." : why);
+  }
+
+  /// @param pause  before it connects
+  void call(Ahead& ahead, milliseconds pause) {
+    ahead.stage = Ahead::Stage::calling;
+    // A rank that has hung up, and then refuses, has ended.
+    const milliseconds patience = ahead.again_until ? kForRefusal : options_.patience;
+    ahead.call = std::make_unique<OutgoingCall>(
+        [this, &ahead, pause, patience](const InterruptSource& stop) {
+          if (pause.count() > 0) wait_for(-1, 0, Deadline::in(pause), stop);
+          return connect(ahead, Deadline::in(patience), stop);
+        },
+        call_ended_);
+  }
+
+  void greet(Ahead& ahead) {
+    const std::unique_ptr<OutgoingCall> call = std::move(ahead.call);
+    Meeting& meeting = ahead.meeting;
+    try {
+      meeting.channel.emplace(call->result(), interrupt_);
+    } catch (const MeasurementError& error) {
+      if (!ahead.again_until) throw;
+      fail_as_gone(meeting, error);
+    }
+    meeting.nonce = make_nonce();
+    ahead.stage = Ahead::Stage::greeted;
+    try {
+      meeting.say(LinkGreeting{job_.rank(), meeting.peer, ahead.step, own_.host, meeting.nonce},
+                  kForStranger);
+    } catch (const ChannelError& error) {
+      try_again(ahead, error);
+    }
+  }
+
+  void try_again(Ahead& ahead, const ChannelError& error) {
+    if (!ahead.again_until) ahead.again_until = Deadline::in(kAgainFor);
+    if (ahead.again_until->passed() || error.cause == ChannelError::Cause::protocol)
+      fail_as_gone(ahead.meeting, error);
+    ahead.meeting.channel.reset();
+    call(ahead, kAgainPause);
+  }
+
+  [[noreturn]] static void fail_as_gone(const Meeting& meeting, const MeasurementError& error) {
+    throw MeasurementError("gone: {}; the run ends on all ranks ({})", meeting.name(),
+                           error.what());
+  }
+
+  /// What a rank ahead says that has been connected with, until it is sure who it is.
+  void hear_ahead(Ahead& ahead) {
+    try {
+      while (ahead.stage != Ahead::Stage::met) {
+        const auto message = ahead.meeting.channel->try_receive();
+        if (!message) return;
+        take_from_ahead(ahead, read_message<LinkWord>(*message));
+      }
+    } catch (const ChannelError& error) {
+      try_again(ahead, error);
+    }
+  }
+
+  void take_from_ahead(Ahead& ahead, const LinkWord& word) {
+    Meeting& meeting = ahead.meeting;
+    if (word.over) {  // unauthenticated
+      told_by_other_ = word.over;
+      throw MeasurementError(
+          "what answers for {} ended the run before it proved that it is a rank of this job: "
+          "\"{}\"",
+          meeting.name(), *word.over);
+    }
+    if (ahead.stage == Ahead::Stage::greeted) {
+      meeting.peer_nonce = LinkWord::required(word.nonce);
+      meeting.say(meeting.proof(), kForStranger);
+      ahead.stage = Ahead::Stage::proved;
+      return;
+    }
+    if (!meeting.is_proved(word))
+      throw MeasurementError(
+          "what answers for {} is no rank of this job; the run ends on all ranks", meeting.name());
+    ahead.stage = Ahead::Stage::met;
+  }
+
+  void accept_callers(Listener& listener) {
+    for (int i = 0; i < kAcceptedAtOnce; ++i) {
+      std::optional<Connection> connection = listener.accept(Deadline::in({}), interrupt_);
+      if (!connection) break;
+      room_.add(std::move(*connection));
+    }
+    while (std::optional<WaitingRoom::Guest> guest = room_.enter()) {
+      Caller& caller = callers_.emplace_back(Caller{
+          .place = guest->place, .meeting = {.own = Role::responder, .secret = own_.secret}});
+      caller.meeting.channel.emplace(std::move(guest->connection), interrupt_);
+    }
+  }
+
+  /// Takes what it has said.
+  /// @return  does it stay? Not who has proved itself, is gone, says what no rank does, or is slow.
+  bool hear(Caller& caller) {
+    try {
+      while (const auto message = caller.meeting.channel->try_receive()) {
+        if (caller.step) {
+          take_proof(caller, read_message<LinkWord>(*message));
+          return false;
+        }
+        if (!take_greeting(caller, read_message<LinkGreeting>(*message))) return false;
+      }
+      return !caller.deadline.passed();
+    } catch (const MeasurementError&) {
+      return false;
+    }
+  }
+
+  /// @return  was it that of a rank that is awaited?
+  bool take_greeting(Caller& caller, const LinkGreeting& greeting) {
+    Meeting& meeting = caller.meeting;
+    meeting.peer = greeting.from;
+    meeting.host = greeting.host;
+    meeting.peer_nonce = greeting.nonce;
+    const std::size_t step = greeting.step;
+    if (step >= steps_ || greeting.to != job_.rank() || meeting.peer != behind_by(step) ||
+        behind_[step])
+      return false;
+    caller.step = step;
+    meeting.say(LinkWord{.nonce = meeting.nonce}, {});
+    return true;
+  }
+
+  void take_proof(Caller& caller, const LinkWord& word) {
+    Meeting& meeting = caller.meeting;
+    if (word.over) {  // unauthenticated
+      last_words_[*caller.step] = *word.over;
+      return;
+    }
+    if (!meeting.is_proved(word)) {
+      if (!std::exchange(imposter_told_, true))  // a flood of them is one line
+        tell("rdmameter: {}: what connected as {} is no rank of this job, and is not listened to\n",
+             meeting.channel->peer(), printable(meeting.name()));
+      return;
+    }
+    if (behind_[*caller.step]) return;
+    meeting.say(meeting.proof(), {});
+    behind_[*caller.step] = std::move(meeting);
+  }
+
+  bool all_met() const {
+    const auto met = [](const Ahead& ahead) { return ahead.stage == Ahead::Stage::met; };
+    return std::ranges::all_of(ahead_, met) &&
+           std::ranges::all_of(behind_, [](const auto& one) { return one.has_value(); });
+  }
+
+  std::string no_answer_from(const std::string& name) const {
+    return fmt::format("no answer for {} s from {}; the run ends on all ranks",
+                       std::chrono::ceil<std::chrono::seconds>(options_.patience).count(), name);
+  }
+
+  /// @param deadline  of all ranks; a call has its own
+  void look_at_time(Deadline deadline) const {
+    const auto calling = [](const Ahead& one) { return one.stage == Ahead::Stage::calling; };
+    if (!deadline.passed() || std::ranges::any_of(ahead_, calling)) return;
+    for (std::size_t step = 0; step < steps_; ++step) {
+      if (behind_[step]) continue;
+      std::string why = no_answer_from(job_.name_of(behind_by(step)));
+      if (!last_words_[step].empty())
+        why += fmt::format(". What connected as that rank and proved nothing had said: \"{}\"",
+                           last_words_[step]);
+      throw MeasurementError(why);
+    }
+    for (const Ahead& ahead : ahead_)
+      if (ahead.stage != Ahead::Stage::met)
+        throw MeasurementError(no_answer_from(ahead.meeting.name()));
+  }
+
+  /// Waits until something arrives on a connection, and takes it.
+  void hear_all(Listener& listener) {
+    std::vector<pollfd> descriptors{
+        {interrupt_.fd(), POLLIN, 0}, {call_ended_.fd(), POLLIN, 0}, {listener.fd(), POLLIN, 0}};
+    for (const Ahead& ahead : ahead_) {
+      const bool heard = ahead.meeting.channel && ahead.stage != Ahead::Stage::met;
+      descriptors.push_back({heard ? ahead.meeting.channel->fd() : -1, POLLIN, 0});
+    }
+    for (const Caller& caller : callers_)
+      descriptors.push_back({caller.meeting.channel->fd(), POLLIN, 0});
+    Deadline until = Deadline::in(kLookAtTime);
+    if (const Deadline next = room_.hang_up(); !next.is_never())
+      until = until.within(next.remaining());
+    poll(descriptors.data(), descriptors.size(), until.remaining_ms());
+    if (interrupt_.requested()) throw Interrupted("interrupted");
+    std::size_t at = descriptors.size() - callers_.size() - ahead_.size();
+    for (Ahead& ahead : ahead_)
+      if (descriptors[at++].revents != 0) hear_ahead(ahead);
+    for (auto caller = callers_.begin(); caller != callers_.end();) {
+      if (descriptors[at++].revents != 0) room_.spoken(caller->place);
+      const bool stays = hear(*caller);
+      if (!stays) room_.leave(caller->place);
+      caller = stays ? std::next(caller) : callers_.erase(caller);
+    }
+    call_ended_.clear();
+    for (Ahead& ahead : ahead_)
+      if (ahead.call && ahead.call->ended()) greet(ahead);
+    accept_callers(listener);
+  }
+
+  void make_sure(Listener& listener) {
+    const Deadline deadline = Deadline::in(options_.patience);
+    for (Ahead& ahead : ahead_) call(ahead, {});
+    while (!all_met()) {
+      look_at_time(deadline);
+      hear_all(listener);
+    }
+  }
+
+  /// To those that still wait.
+  void say_why(const std::string& why) {
+    const auto say = [&](Meeting& meeting) {
+      if (!meeting.channel || !meeting.channel->usable()) return;
+      try {
+        meeting.say(LinkWord{.over = why}, kForStranger);
+      } catch (const std::exception&) {  // it does not wait any more
+      }
+    };
+    // Who has been met believes what is sealed, and reads that alone.
+    const auto say_sealed = [&](Meeting& meeting) {
+      const std::string frame = frame_that_it_is_over(meeting.keys(), why);
+      [[maybe_unused]] const ssize_t sent =
+          ::send(meeting.channel->fd(), frame.data(), frame.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    };
+    for (Ahead& ahead : ahead_)
+      if (ahead.stage == Ahead::Stage::met)
+        say_sealed(ahead.meeting);
+      else
+        say(ahead.meeting);
+    for (std::optional<Meeting>& meeting : behind_)
+      if (meeting) say_sealed(*meeting);
+    for (Caller& caller : callers_)
+      if (caller.step) say(caller.meeting);
+  }
 
   PmixJob& job_;
   const BootstrapOptions& options_;
   const InterruptSource& interrupt_;
-  std::size_t steps_ = 0;
+  const std::size_t steps_ = static_cast<std::size_t>(std::bit_width(job_.size() - 1));
   Card own_;
   EventFd call_ended_;
   std::vector<Ahead> ahead_;
@@ -236,311 +474,11 @@ class LinkOpener {
   std::list<Caller> callers_;
   std::vector<std::optional<Meeting>> behind_;  ///< those that have proved who they are
   std::vector<std::string> last_words_;         ///< of those that say to be them, and gave up
+  /// How another rank, or who says to be one, ends the run: passed on without what is around it
+  /// in this rank's error.
+  std::optional<std::string> told_by_other_;
   bool imposter_told_ = false;
 };
-
-/// Where a rank of another machine may be found. An address that this machine has, too, is that of
-/// a bridge or the like, and leads nowhere else.
-std::vector<Address> LinkOpener::ways_to(const Card& card) const {
-  std::vector<Address> ways;
-  const bool here = card.host == own_.host;
-  if (here && options_.interface.empty()) ways.push_back({loopback_host(), card.port});
-  for (const std::string& address : card.addresses)
-    if (here || std::ranges::find(own_.addresses, address) == own_.addresses.end())
-      ways.push_back({address, card.port});
-  return ways;
-}
-
-/// @param refused_until  how long to retry where no server is listening
-Connection LinkOpener::connect(const Ahead& ahead, Deadline refused_until,
-                               const InterruptSource& interrupt) const {
-  std::vector<Address> ways = ways_to(ahead.card);
-  for (Address& way : ways) way.remedy = "has that rank ended, or another machine this address?";
-  std::string why;
-  for (const Address& way : ways) try {
-      return connect_to(way, ways.size() > 1 ? refused_until.within(kForAddress) : refused_until,
-                        interrupt);
-    } catch (const std::runtime_error& error) {
-      if (interrupt.requested()) throw;
-      why += fmt::format("{}{}", why.empty() ? "" : " ", error.what());  // a sentence each
-    }
-  throw MeasurementError(
-      "{} cannot be reached by TCP from {}, which ranks need to exchange addresses: {} Name the "
-      "network that leads there: --bootstrap-if",
-      ahead.meeting.name(), own_.host, why.empty() ? "it has no address." : why);
-}
-
-/// @param pause  before it connects
-void LinkOpener::call(Ahead& ahead, milliseconds pause) {
-  ahead.stage = Ahead::Stage::calling;
-  // A rank that has hung up, and then refuses, has ended.
-  const milliseconds patience = ahead.again_until ? kForRefusal : options_.patience;
-  ahead.call = std::make_unique<OutgoingCall>(
-      [this, &ahead, pause, patience](const InterruptSource& stop) {
-        if (pause.count() > 0) wait_for(-1, 0, Deadline::in(pause), stop);
-        return connect(ahead, Deadline::in(patience), stop);
-      },
-      call_ended_);
-}
-
-void LinkOpener::greet(Ahead& ahead) {
-  const std::unique_ptr<OutgoingCall> call = std::move(ahead.call);
-  Meeting& meeting = ahead.meeting;
-  try {
-    meeting.channel.emplace(call->result(), interrupt_);
-  } catch (const MeasurementError& error) {
-    if (!ahead.again_until) throw;
-    throw MeasurementError("gone: {}; the run ends on all ranks ({})", meeting.name(),
-                           error.what());
-  }
-  meeting.nonce = make_nonce();
-  ahead.stage = Ahead::Stage::greeted;
-  try {
-    const LinkGreeting greeting{job_.rank(), meeting.peer, ahead.step, own_.host, meeting.nonce};
-    meeting.channel->send(make_message("", greeting), Deadline::in(kForStranger));
-  } catch (const ChannelError& error) {
-    try_again(ahead, error);
-  }
-}
-
-void LinkOpener::try_again(Ahead& ahead, const ChannelError& error) {
-  if (!ahead.again_until) ahead.again_until = Deadline::in(kAgainFor);
-  if (ahead.again_until->passed() || error.cause == ChannelError::Cause::protocol)
-    throw MeasurementError("gone: {}; the run ends on all ranks ({})", ahead.meeting.name(),
-                           error.what());
-  ahead.meeting.channel.reset();
-  call(ahead, kAgainPause);
-}
-
-/// What a rank ahead says that has been connected with, until it is sure who it is.
-void LinkOpener::hear_ahead(Ahead& ahead) {
-  try {
-    while (ahead.stage != Ahead::Stage::met) {
-      const auto message = ahead.meeting.channel->try_receive();
-      if (!message) return;
-      take_from_ahead(ahead, read_message<LinkWord>(*message));
-    }
-  } catch (const ChannelError& error) {
-    try_again(ahead, error);
-  }
-}
-
-void LinkOpener::take_from_ahead(Ahead& ahead, const LinkWord& word) {
-  Meeting& meeting = ahead.meeting;
-  if (word.over)  // unauthenticated
-    throw ToldByOther(
-        fmt::format("what answers for {} ended the run before it proved that it is a rank of this "
-                    "job: \"{}\"",
-                    meeting.name(), *word.over),
-        *word.over);
-  const std::string& secret = ahead.card.secret;
-  if (ahead.stage == Ahead::Stage::greeted) {
-    meeting.peer_nonce = LinkWord::required(word.nonce);
-    meeting.channel->send(make_message("", meeting.proof(secret, Role::initiator)),
-                          Deadline::in(kForStranger));
-    ahead.stage = Ahead::Stage::proved;
-    return;
-  }
-  if (!meeting.is_proved(word, secret, Role::initiator))
-    throw MeasurementError("what answers for {} is no rank of this job; the run ends on all ranks",
-                           meeting.name());
-  ahead.stage = Ahead::Stage::met;
-}
-
-void LinkOpener::accept_callers(Listener& listener) {
-  for (int i = 0; i < kAcceptedAtOnce; ++i) {
-    std::optional<Connection> connection = listener.accept(Deadline::in({}), interrupt_);
-    if (!connection) break;
-    room_.add(std::move(*connection));
-  }
-  while (std::optional<WaitingRoom::Guest> guest = room_.enter()) {
-    Caller& caller = callers_.emplace_back(Caller{.place = guest->place, .meeting = {}});
-    caller.meeting.channel.emplace(std::move(guest->connection), interrupt_);
-  }
-}
-
-/// Takes what it has said.
-/// @return  does it stay? Not who has proved itself, is gone, says what no rank does, or is slow.
-bool LinkOpener::hear(Caller& caller) {
-  try {
-    while (const auto message = caller.meeting.channel->try_receive()) {
-      if (caller.step) {
-        take_proof(caller, read_message<LinkWord>(*message));
-        return false;
-      }
-      if (!take_greeting(caller, read_message<LinkGreeting>(*message))) return false;
-    }
-    return !caller.deadline.passed();
-  } catch (const MeasurementError&) {
-    return false;
-  }
-}
-
-/// @return  was it that of a rank that is awaited?
-bool LinkOpener::take_greeting(Caller& caller, const LinkGreeting& greeting) {
-  Meeting& meeting = caller.meeting;
-  meeting.peer = greeting.from;
-  meeting.host = greeting.host;
-  meeting.peer_nonce = greeting.nonce;
-  const std::size_t step = greeting.step;
-  if (step >= steps_ || greeting.to != job_.rank() || meeting.peer != behind_by(step) ||
-      behind_[step])
-    return false;
-  caller.step = step;
-  meeting.channel->send(make_message("", LinkWord{.nonce = meeting.nonce}), Deadline::in({}));
-  return true;
-}
-
-void LinkOpener::take_proof(Caller& caller, const LinkWord& word) {
-  Meeting& meeting = caller.meeting;
-  if (word.over) {  // unauthenticated
-    last_words_[*caller.step] = *word.over;
-    return;
-  }
-  if (!meeting.is_proved(word, own_.secret, Role::responder)) return tell_imposter(meeting);
-  if (behind_[*caller.step]) return;
-  meeting.channel->send(make_message("", meeting.proof(own_.secret, Role::responder)),
-                        Deadline::in({}));
-  behind_[*caller.step] = std::move(meeting);
-}
-
-void LinkOpener::tell_imposter(const Meeting& meeting) {
-  if (std::exchange(imposter_told_, true)) return;  // a flood of them is one line
-  tell("rdmameter: {}: what connected as {} is no rank of this job, and is not listened to\n",
-       meeting.channel->peer(), printable(meeting.name()));
-}
-
-bool LinkOpener::all_met() const {
-  return std::ranges::all_of(ahead_,
-                             [](const Ahead& one) { return one.stage == Ahead::Stage::met; }) &&
-         std::ranges::all_of(behind_, [](const auto& one) { return one.has_value(); });
-}
-
-std::string LinkOpener::no_answer_from(const std::string& name) const {
-  return fmt::format("no answer for {} s from {}; the run ends on all ranks",
-                     std::chrono::ceil<std::chrono::seconds>(options_.patience).count(), name);
-}
-
-/// @param deadline  of all ranks; a call has its own
-void LinkOpener::look_at_time(Deadline deadline) const {
-  const auto calling = [](const Ahead& one) { return one.stage == Ahead::Stage::calling; };
-  if (!deadline.passed() || std::ranges::any_of(ahead_, calling)) return;
-  for (std::size_t step = 0; step < steps_; ++step) {
-    if (behind_[step]) continue;
-    std::string why = no_answer_from(job_.name_of(behind_by(step)));
-    if (!last_words_[step].empty())
-      why += fmt::format(". What connected as that rank and proved nothing had said: \"{}\"",
-                         last_words_[step]);
-    throw MeasurementError(why);
-  }
-  for (const Ahead& ahead : ahead_)
-    if (ahead.stage == Ahead::Stage::greeted || ahead.stage == Ahead::Stage::proved)
-      throw MeasurementError(no_answer_from(ahead.meeting.name()));
-}
-
-/// Waits until something arrives on a connection, and takes it.
-void LinkOpener::hear_all(Listener& listener) {
-  std::vector<pollfd> descriptors{
-      {interrupt_.fd(), POLLIN, 0}, {call_ended_.fd(), POLLIN, 0}, {listener.fd(), POLLIN, 0}};
-  for (const Ahead& ahead : ahead_) {
-    const bool heard = ahead.meeting.channel && ahead.stage != Ahead::Stage::met;
-    descriptors.push_back({heard ? ahead.meeting.channel->fd() : -1, POLLIN, 0});
-  }
-  for (const Caller& caller : callers_)
-    descriptors.push_back({caller.meeting.channel->fd(), POLLIN, 0});
-  Deadline until = Deadline::in(kLookAtTime);
-  if (const Deadline next = room_.hang_up(); !next.is_never())
-    until = until.within(next.remaining());
-  poll(descriptors.data(), descriptors.size(), until.remaining_ms());
-  if (interrupt_.requested()) throw Interrupted("interrupted");
-  std::size_t at = descriptors.size() - callers_.size() - ahead_.size();
-  for (Ahead& ahead : ahead_)
-    if (descriptors[at++].revents != 0) hear_ahead(ahead);
-  for (auto caller = callers_.begin(); caller != callers_.end();) {
-    if (descriptors[at++].revents != 0) room_.spoken(caller->place);
-    const bool stays = hear(*caller);
-    if (!stays) room_.leave(caller->place);
-    caller = stays ? std::next(caller) : callers_.erase(caller);
-  }
-  call_ended_.clear();
-  for (Ahead& ahead : ahead_)
-    if (ahead.call && ahead.call->ended()) greet(ahead);
-  accept_callers(listener);
-}
-
-void LinkOpener::make_sure(Listener& listener) {
-  const Deadline deadline = Deadline::in(options_.patience);
-  behind_.resize(steps_);
-  last_words_.resize(steps_);
-  for (Ahead& ahead : ahead_) call(ahead, {});
-  while (!all_met()) {
-    look_at_time(deadline);
-    hear_all(listener);
-  }
-}
-
-/// To those that still wait.
-void LinkOpener::say_why(const std::string& why) {
-  const auto say = [&](Meeting& meeting) {
-    if (!meeting.channel || !meeting.channel->usable()) return;
-    try {
-      meeting.channel->send(make_message("", LinkWord{.over = why}), Deadline::in(kForStranger));
-    } catch (const std::exception&) {  // it does not wait any more
-    }
-  };
-  // Who has been met believes what is sealed, and reads that alone.
-  const auto say_sealed = [&](Meeting& meeting, const std::string& secret, Role own) {
-    const std::string frame = frame_that_it_is_over(meeting.keys(secret, own), why);
-    [[maybe_unused]] const ssize_t sent =
-        ::send(meeting.channel->fd(), frame.data(), frame.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
-  };
-  for (Ahead& ahead : ahead_)
-    if (ahead.stage == Ahead::Stage::met)
-      say_sealed(ahead.meeting, ahead.card.secret, Role::initiator);
-    else
-      say(ahead.meeting);
-  for (std::optional<Meeting>& meeting : behind_)
-    if (meeting) say_sealed(*meeting, own_.secret, Role::responder);
-  for (Caller& caller : callers_)
-    if (caller.step) say(caller.meeting);
-}
-
-OpenedLinks LinkOpener::open() {
-  if (steps_ == 0) return {};
-  const bool only_this_machine = job_.local_size() == job_.size();
-  own_ = {.host = own_host_name(),
-          .secret = make_token(),
-          .addresses = only_this_machine && options_.interface.empty()
-                           ? std::vector<std::string>()
-                           : own_addresses(options_.interface)};
-  Listener listener = listener_on(own_.addresses, only_this_machine, options_.interface);
-  own_.port = listener.port();
-  job_.publish(message_text(own_));
-  for (std::size_t step = 0; step < steps_; ++step) {
-    const Rank peer = ahead_by(step);
-    const auto card = read_message_text<Card>(job_.card_of(peer));
-    ahead_.push_back({.step = step, .card = card, .meeting = {.peer = peer, .host = card.host}});
-  }
-  try {
-    make_sure(listener);
-  } catch (const ToldByOther& error) {
-    say_why(error.reason);
-    throw;
-  } catch (const MeasurementError& error) {
-    say_why(error.what());
-    throw;
-  }
-  OpenedLinks links;
-  const auto opened = [](Meeting& meeting, const std::string& secret, Role own) -> OpenedLink {
-    return {meeting.name(), std::move(meeting.channel->release().socket),
-            meeting.keys(secret, own)};
-  };
-  for (Ahead& ahead : ahead_)
-    links.ahead.push_back(opened(ahead.meeting, ahead.card.secret, Role::initiator));
-  for (auto& behind : behind_)
-    links.behind.push_back(opened(*behind, own_.secret, Role::responder));
-  return links;
-}
 
 }  // namespace
 
