@@ -25,7 +25,8 @@ namespace {
 void add_numbers(nlohmann::ordered_json& sum, const nlohmann::ordered_json& more) {
   for (const auto& [key, value] : more.items())
     if (value.is_number_integer() && !key.ends_with("_per_qp"))
-      sum[key] = sum[key].get<std::uint64_t>() + value.get<std::uint64_t>();
+      sum[key] = value.get<std::uint64_t>() +
+                 (sum.contains(key) ? sum[key].get<std::uint64_t>() : std::uint64_t{0});
 }
 
 constexpr int kFailure = 2;
@@ -210,12 +211,7 @@ std::uint64_t progress_of(Runners runners) {
 
 nlohmann::ordered_json Side::counters() const {
   nlohmann::ordered_json sum = first().counters();
-  for (std::size_t i = 1; i < devices; ++i) {
-    const nlohmann::ordered_json more = first_of(i).counters();
-    for (const auto& [key, value] : more.items())
-      sum[key] = value.get<std::uint64_t>() +
-                 (sum.contains(key) ? sum[key].get<std::uint64_t>() : std::uint64_t{0});
-  }
+  for (std::size_t i = 1; i < devices; ++i) add_numbers(sum, first_of(i).counters());
   return sum;
 }
 
