@@ -239,10 +239,8 @@ nlohmann::ordered_json Side::facts() const {
   nlohmann::ordered_json facts = first().facts();
   if (runners.size() == 1) return facts;
   for (const char* key : {"peer_thread_domain", "data_in_order"})
-    if (const auto fact = facts.find(key); fact != facts.end())
-      *fact = std::ranges::all_of(runners, [key](const auto& runner) {
-        return runner->facts().at(key).template get<bool>();
-      });
+    for (std::size_t i = 1; i < endpoints() && facts.contains(key); ++i)
+      if (!of_endpoint(i).facts().at(key).get<bool>()) facts[key] = false;
   for (const char* key : {"gpu_registration", "gpu_pcie_path"})
     if (facts.contains(key)) facts[key] = fact_of_devices(*this, key);
   for (std::size_t i = 0; i < runners.size(); ++i) {

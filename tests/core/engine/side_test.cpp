@@ -48,7 +48,9 @@ class FakeRunner final : public EndpointRunner {
     if (seed_ != 0) object["thread_domains"] = 1;
     return object;
   }
-  nlohmann::ordered_json facts() const override { return {{"inlined", true}}; }
+  nlohmann::ordered_json facts() const override {
+    return {{"inlined", true}, {"peer_thread_domain", seed_ == 0}};
+  }
   std::string where() const override { return "a fake"; }
 
   std::atomic<bool> silenced_{false};
@@ -134,6 +136,13 @@ TEST(Side, AddsUpWhatItsThreadsCounted) {
   EXPECT_EQ(fakes.side.resources().at("qps"), 6);
   EXPECT_EQ(fakes.side.resources().at("send_wrs_per_qp"), 128);
   EXPECT_EQ(fakes.side.resources().at("thread_domains"), 2);  // the first one has none
+}
+
+TEST(Side, FactsOfThePeerAreThoseOfEndpointsAndNotOfSharers) {
+  FakeTeam fakes{2, {}};
+  EXPECT_EQ(fakes.side.facts().at("peer_thread_domain"), false);
+  fakes.side.sharers = 2;
+  EXPECT_EQ(fakes.side.facts().at("peer_thread_domain"), true);
 }
 
 TEST(Side, TheWindowOfAllGivesTheSumOfTheRates) {
