@@ -36,8 +36,6 @@ class CompletionQueues {
   std::vector<ibv_cq*> all() const;
   /// How many of them were made for one thread.
   std::uint64_t single_threaded() const noexcept { return single_threaded_; }
-  /// Have they a channel for events?
-  bool raise_events() const noexcept { return channel_ != nullptr; }
 
  private:
   struct Queue {

@@ -123,9 +123,6 @@ class Endpoint {
   /// See gpu_facts_of().
   nlohmann::ordered_json gpu_facts() const;
 
-  /// Have the CQs a channel for events? Without one no loop can sleep until they come.
-  bool raises_events() const { return send_cqs_->raise_events() && recv_cqs_->raise_events(); }
-
   /// Whether the device promises that a message's last byte is written last
   /// (ibv_query_qp_data_in_order); what write_lat relies on.
   /// Of all QPs; ask in RTS. mlx5 knows it of a connected QP alone.

@@ -82,10 +82,11 @@ Agreed Endpoint::negotiate(const EndpointInfo& peer) {
   const std::uint32_t reads = role_ == Role::initiator ? std::min(info_.reads_out, peer.reads_in)
                                                        : std::min(peer.reads_out, info_.reads_in);
   agreed.outstanding_reads = std::clamp<std::uint32_t>(reads, 1, kMostReads);
-  if (reads_remotely(case_) && reads == 0)
+  const bool reads_remotely = has_part(case_, &OpcodeTraits::counts_as_read);
+  if (reads_remotely && reads == 0)
     throw Unsupported("{} and the peer can have no read or atomic under way: choose another device",
                       where_);
-  if (reads_remotely(case_) && case_.queues.outstanding_reads != kAuto) {
+  if (reads_remotely && case_.queues.outstanding_reads != kAuto) {
     if (case_.queues.outstanding_reads > reads)
       throw Unsupported("--outstanding-reads {}: the two ends allow at most {}",
                         case_.queues.outstanding_reads, reads);

@@ -25,7 +25,8 @@ namespace {
 void add_numbers(nlohmann::ordered_json& sum, const nlohmann::ordered_json& more) {
   for (const auto& [key, value] : more.items())
     if (value.is_number_integer() && !key.ends_with("_per_qp"))
-      sum[key] = sum[key].get<std::uint64_t>() + value.get<std::uint64_t>();
+      sum[key] = value.get<std::uint64_t>() +
+                 (sum.contains(key) ? sum[key].get<std::uint64_t>() : std::uint64_t{0});
 }
 
 constexpr int kFailure = 2;
@@ -210,12 +211,7 @@ std::uint64_t progress_of(Runners runners) {
 
 nlohmann::ordered_json Side::counters() const {
   nlohmann::ordered_json sum = first().counters();
-  for (std::size_t i = 1; i < devices; ++i) {
-    const nlohmann::ordered_json more = first_of(i).counters();
-    for (const auto& [key, value] : more.items())
-      sum[key] = value.get<std::uint64_t>() +
-                 (sum.contains(key) ? sum[key].get<std::uint64_t>() : std::uint64_t{0});
-  }
+  for (std::size_t i = 1; i < devices; ++i) add_numbers(sum, first_of(i).counters());
   return sum;
 }
 
@@ -243,10 +239,8 @@ nlohmann::ordered_json Side::facts() const {
   nlohmann::ordered_json facts = first().facts();
   if (runners.size() == 1) return facts;
   for (const char* key : {"peer_thread_domain", "data_in_order"})
-    if (const auto fact = facts.find(key); fact != facts.end())
-      *fact = std::ranges::all_of(runners, [key](const auto& runner) {
-        return runner->facts().at(key).template get<bool>();
-      });
+    for (std::size_t i = 1; i < endpoints() && facts.contains(key); ++i)
+      if (!of_endpoint(i).facts().at(key).get<bool>()) facts[key] = false;
   for (const char* key : {"gpu_registration", "gpu_pcie_path"})
     if (facts.contains(key)) facts[key] = fact_of_devices(*this, key);
   for (std::size_t i = 0; i < runners.size(); ++i) {

@@ -75,14 +75,13 @@ VerbsRunner::VerbsRunner(const VerbsRunner& first, std::uint32_t sharer)
       watch_(first.watch_) {}
 
 Introduction VerbsRunner::introduction() const {
-  Introduction end{.endpoint = endpoint_.info(),
-                   .device = device_.port.device,
-                   .port_num = device_.port.number,
-                   .thread_domain = endpoint_.has_thread_domain(),
-                   .recv_sge = case_.queues.recv_sge};
-  if (case_.multicast()) end.group = group_text_;
-  if (listening_) end.listening = listening_;
-  return end;
+  return {.endpoint = endpoint_.info(),
+          .device = device_.port.device,
+          .port_num = device_.port.number,
+          .thread_domain = endpoint_.has_thread_domain(),
+          .recv_sge = case_.queues.recv_sge,
+          .group = group_text_,
+          .listening = listening_};
 }
 
 Agreed VerbsRunner::connect(const Introduction& peer) {
@@ -164,8 +163,6 @@ std::string VerbsRunner::take_fatal_event() {
 }
 
 EndpointRunner::Loop VerbsRunner::loop(Wait wait, ClockChoice::Kind clock) {
-  if (wait == Wait::event && !endpoint_.raises_events())
-    throw MeasurementError("--wait event was not part of the case, so its CQs raise no events");
   const MeasuredLoop chosen =
       choose_loop(case_, role_, wait, clock, !endpoint_.view().credits.empty());
   if (chosen == nullptr) return nullptr;
@@ -206,9 +203,8 @@ std::optional<Verdict> VerbsRunner::verify(std::uint64_t peer_total) const {
   // Every QP of a bandwidth test is filled to its depth before anything else, and RC delivers it
   // all; those of a latency have their turns.
   const std::uint64_t filled =
-      ping_pong || case_.pattern == Pattern::completion_latency
-          ? peer_total / case_.qps
-          : in_flight(case_) / case_.queues.post_list * case_.queues.post_list;
+      case_.closed_loop() ? peer_total / case_.qps
+                          : in_flight(case_) / case_.queues.post_list * case_.queues.post_list;
   // An open loop's requests take whatever QP has room.
   const bool known = case_.reliable() && !(case_.shared_receives() && case_.takes_receive()) &&
                      !(case_.open_loop() && area.qps > 1) &&

@@ -145,7 +145,10 @@ Work::Work(const TestCase& test_case, Role role, const Layout& layout, const End
     number_lanes(test_case);
   if (role == Role::responder && numbers_read(test_case) != NumberPlace::none)
     expect_numbers(test_case);
-  if (test_case.queues.timestamps && role == Role::initiator) keep_timestamps();
+  if (test_case.queues.timestamps && role == Role::initiator) {
+    timestamps_.resize(kMaxTimestamps);
+    loop_state_.timestamps = {.first = timestamps_.data(), .mask = kMaxTimestamps - 1};
+  }
   keeps_each_qp_ = role == Role::initiator && keeps_each_qp(test_case);
   if (keeps_each_qp_ && test_case.pattern != Pattern::bandwidth)
     qp_samples_ = std::make_unique<QpSampleSet>(std::span(lanes_.get(), loop_state_.lane_count));
@@ -198,11 +201,6 @@ void Work::expect_numbers(const TestCase& test_case) {
     next_numbers_[qp] = static_cast<std::uint32_t>(qp << bits);
   arrivals.next = next_numbers_.get();
   arrivals.skipped = skipped_numbers_.data();
-}
-
-void Work::keep_timestamps() {
-  timestamps_.resize(kMaxTimestamps);
-  loop_state_.timestamps = {.first = timestamps_.data(), .mask = kMaxTimestamps - 1};
 }
 
 std::vector<Timestamps> Work::timestamps() const {
@@ -278,15 +276,11 @@ void Work::build_sends(const TestCase& test_case, Role role, const Layout& layou
     lanes_[qp].closing = &closing_wrs_[qp];
   }
   if (!bandwidth && !test_case.open_loop()) thread_rings(lists);
-  if (test_case.shares_qps() && role == Role::initiator)
-    own_lists(bandwidth ? 0 : sharer * qps / static_cast<std::uint32_t>(test_case.sharers));
-}
-
-/// Says whose the lists are. @param first  the QP at which a latency begins: each
-/// sharer has another
-void Work::own_lists(std::uint32_t first) {
-  for (std::uint32_t qp = 0; qp < loop_state_.lane_count; ++qp) lanes_[qp].mailbox = &mailbox_;
-  if (first != 0) lanes_[0].send = lanes_[first].send;
+  if (!test_case.shares_qps() || role == Role::responder) return;
+  for (std::uint32_t qp = 0; qp < qps; ++qp) lanes_[qp].mailbox = &mailbox_;
+  // A latency of each sharer begins at another QP.
+  if (!bandwidth)
+    lanes_[0].send = lanes_[sharer * qps / static_cast<std::uint32_t>(test_case.sharers)].send;
 }
 
 /// Of each part of a mix the initiator has a ring on each QP, and both ends have what sends need.

@@ -63,7 +63,6 @@ class Work {
  private:
   void build_sends(const TestCase& test_case, Role role, const Layout& layout,
                    const EndpointView& view, std::uint32_t sharer);
-  void own_lists(std::uint32_t first);
   void build_mix(const TestCase& test_case, Role role, const Layout& layout,
                  const EndpointView& view);
   void build_rings(const TestCase& test_case, const Layout& layout, const EndpointView& view);
@@ -71,7 +70,6 @@ class Work {
                          const Layout& layout, const EndpointView& view);
   void number_lanes(const TestCase& test_case);
   void expect_numbers(const TestCase& test_case);
-  void keep_timestamps();
   void thread_rings(std::uint32_t lists);
   void build_receives(const TestCase& test_case, const Layout& layout, const EndpointView& view);
 

@@ -7,12 +7,14 @@
 namespace rdmameter {
 namespace {
 
-/// Middle of the bucket's values (as HdrHistogram's median equivalent value), held within what was
-/// seen: where few samples are, no percentile may lie outside [min, max].
-std::uint64_t midpoint(const HistogramData& data, std::uint32_t index) {
-  const std::uint64_t lowest = histogram_lowest(index);
-  const std::uint64_t width = histogram_lowest(index + 1) - lowest;
-  return std::clamp(lowest + width / 2, data.min_ns, data.max_ns);
+/// Middle of the values of the buckets from `first` up to before `end` (as HdrHistogram's median
+/// equivalent value), held within what was seen: where few samples are, no percentile may lie
+/// outside [min, max].
+std::uint64_t midpoint(std::uint32_t first, std::uint32_t end, std::uint64_t min_ns,
+                       std::uint64_t max_ns) noexcept {
+  const std::uint64_t lowest = histogram_lowest(first);
+  const std::uint64_t width = histogram_lowest(end) - lowest;
+  return std::clamp(lowest + width / 2, min_ns, max_ns);
 }
 
 /// Nearest rank, 1 to count. 99.9 / 100 is no exact binary number: without the tolerance rank 9990
@@ -27,11 +29,6 @@ std::uint64_t nearest_rank(std::uint64_t count, double percent) {
 void put(std::vector<std::uint8_t>& bytes, std::uint64_t value) {
   for (; value >= 0x80; value >>= 7) bytes.push_back(static_cast<std::uint8_t>(value | 0x80));
   bytes.push_back(static_cast<std::uint8_t>(value));
-}
-
-bool enough_beyond(const HistogramData& data, double percent) {
-  // Ten samples beyond it; the tolerance as in nearest_rank().
-  return (100 - percent) / 100 * static_cast<double>(data.count) >= 10 * (1 - 1e-9);
 }
 
 }  // namespace
@@ -98,7 +95,7 @@ std::uint64_t percentile(const HistogramData& data, double percent) {
   std::uint64_t seen = 0;
   for (const auto& [index, n] : data.buckets) {
     seen += n;
-    if (seen >= rank) return midpoint(data, index);
+    if (seen >= rank) return midpoint(index, index + 1, data.min_ns, data.max_ns);
   }
   return data.max_ns;
 }
@@ -109,17 +106,16 @@ std::uint64_t value_at_rank(std::span<const std::uint32_t> counts, unsigned shif
   std::uint64_t seen = 0;
   for (std::uint32_t i = 0; i < counts.size(); ++i) {
     seen += counts[i];
-    if (seen < rank) continue;
-    const std::uint64_t lowest = histogram_lowest(i << shift);
-    const std::uint64_t width = histogram_lowest((i + 1) << shift) - lowest;
-    return std::clamp(lowest + width / 2, min_ns, max_ns);
+    if (seen >= rank) return midpoint(i << shift, (i + 1) << shift, min_ns, max_ns);
   }
   return max_ns;
 }
 
 std::optional<double> reported_percentile(const HistogramData& data, double percent,
                                           double divisor) {
-  if (!enough_beyond(data, percent)) return std::nullopt;
+  // Ten samples beyond it; the tolerance as in nearest_rank().
+  if ((100 - percent) / 100 * static_cast<double>(data.count) < 10 * (1 - 1e-9))
+    return std::nullopt;
   return static_cast<double>(percentile(data, percent)) / divisor;
 }
 
@@ -131,7 +127,8 @@ double standard_deviation(const HistogramData& data) {
   const double middle = mean(data);
   double squares = 0;
   for (const auto& [index, n] : data.buckets) {
-    const double distance = static_cast<double>(midpoint(data, index)) - middle;
+    const std::uint64_t ns = midpoint(index, index + 1, data.min_ns, data.max_ns);
+    const double distance = static_cast<double>(ns) - middle;
     squares += static_cast<double>(n) * distance * distance;
   }
   // Samples without a bucket are known only to be at least 2^41 and at most max: they count as max.
@@ -141,19 +138,17 @@ double standard_deviation(const HistogramData& data) {
 }
 
 LatencySummary summarize(const HistogramData& data, double divisor) {
-  LatencySummary summary;
-  if (data.count == 0) return summary;
-  summary.count = data.count;
-  summary.min = static_cast<double>(data.min_ns) / divisor;
-  summary.max = static_cast<double>(data.max_ns) / divisor;
-  summary.mean = mean(data) / divisor;
-  summary.stddev = standard_deviation(data) / divisor;
-  summary.p50 = reported_percentile(data, 50, divisor);
-  summary.p90 = reported_percentile(data, 90, divisor);
-  summary.p99 = reported_percentile(data, 99, divisor);
-  summary.p99_9 = reported_percentile(data, 99.9, divisor);
-  summary.p99_99 = reported_percentile(data, 99.99, divisor);
-  return summary;
+  if (data.count == 0) return {};
+  return {.count = data.count,
+          .min = static_cast<double>(data.min_ns) / divisor,
+          .max = static_cast<double>(data.max_ns) / divisor,
+          .mean = mean(data) / divisor,
+          .stddev = standard_deviation(data) / divisor,
+          .p50 = reported_percentile(data, 50, divisor),
+          .p90 = reported_percentile(data, 90, divisor),
+          .p99 = reported_percentile(data, 99, divisor),
+          .p99_9 = reported_percentile(data, 99.9, divisor),
+          .p99_99 = reported_percentile(data, 99.99, divisor)};
 }
 
 }  // namespace rdmameter

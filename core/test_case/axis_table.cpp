@@ -98,8 +98,6 @@ constexpr auto has_depth = [](const TestCase& c) {
   return bandwidth(c) || open_loop(c) || calls_for_qps(c) || calls_for_cqs(c) || connects_qps(c) ||
          topology(c);
 };
-/// That a measured loop posts to and polls.
-constexpr auto has_queues = [](const TestCase& c) { return on_verbs(c) || topology(c); };
 constexpr auto receives = [](const TestCase& c) { return traffic(c) && c.takes_receive(); };
 constexpr auto has_receive_queues = [](const TestCase& c) {
   return receives(c) || (c.connects_ranks() && c.rank_opcode == RankOpcode::send);
@@ -274,7 +272,7 @@ const std::array kAxes{
          "auto",
          "a thread domain for each measuring thread, and CQs for one thread, so that the provider "
          "can leave out locks; auto: where the device has that",
-         has_queues},
+         has_path},
     Axis{"recv", "recv", queues<&Queues::recv>, choice, kRecvQueues, "rq",
          "a receive queue per QP (rq), or one that all share (srq)", has_receive_queues},
     Axis{"connect", "connect", number_field<&TestCase::connect>, choice, kConnects, "tcp",

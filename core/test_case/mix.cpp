@@ -10,19 +10,15 @@
 namespace rdmameter {
 namespace {
 
-std::optional<Opcode> parse_operation(std::string_view text) {
-  for (const Opcode opcode : kMixed)
-    if (traits(opcode).name == text) return opcode;
-  return std::nullopt;
-}
-
 /// "read:70" or "read:4K:70".
 std::optional<MixPart> parse_part(std::string_view text) {
   const auto first = text.find(':'), last = text.rfind(':');
   if (first == std::string_view::npos) return std::nullopt;
-  const auto opcode = parse_operation(text.substr(0, first));
+  const auto opcode = std::ranges::find(kMixed, text.substr(0, first),
+                                        [](Opcode each) { return traits(each).name; });
   const auto weight = parse_count(text.substr(last + 1));
-  if (!opcode || !weight || *weight == 0 || *weight > kMaxMixWeight) return std::nullopt;
+  if (opcode == kMixed.end() || !weight || *weight == 0 || *weight > kMaxMixWeight)
+    return std::nullopt;
   MixPart part{.opcode = *opcode, .weight = *weight};
   if (first == last) return part;
   const auto size = parse_bytes(text.substr(first + 1, last - first - 1));

@@ -21,7 +21,7 @@ constexpr std::uint64_t kLongestChain = 65536;
 std::string why_not_on_transport(const TestCase& c) {
   if (c.transport == Transport::ud && c.one_sided())
     return "UD carries sends only: use --transport rc, or a send test";
-  if (c.transport == Transport::uc && reads_remotely(c))
+  if (c.transport == Transport::uc && has_part(c, &OpcodeTraits::counts_as_read))
     return fmt::format("UC has no {}, since nothing answers on it: use --transport rc",
                        traits(c.opcode).noun);
   const bool mtu_known = c.path.mtu_bytes != kAuto;
@@ -58,18 +58,12 @@ std::string why_not_to_peers(const TestCase& c) {
 /// One address handle, one answer of rdma_cm, one path between two ranks: one label.
 std::string why_not_labelled(const TestCase& c) {
   if (!FlowLabels(c.path.flow_label).per_qp()) return {};
-  const char* why = nullptr;
-  if (c.topology())
-    why = "ranks have one flow label";
-  else if (c.transport == Transport::ud)
-    why = "over UD a flow label belongs to the address handle, which all QPs share";
-  else if (c.by_cm())
-    why = "rdma_cm gives all QPs one path";
-  if (why == nullptr) return {};
-  return fmt::format("{}: use --flow-label N{}", why,
-                     c.topology()                   ? ""
-                     : c.transport == Transport::ud ? ", or --transport rc or uc"
-                                                    : ", or --connect tcp");
+  if (c.topology()) return "ranks have one flow label: use --flow-label N";
+  if (c.transport == Transport::ud)
+    return "over UD a flow label belongs to the address handle, which all QPs share: use "
+           "--flow-label N, or --transport rc or uc";
+  if (c.by_cm()) return "rdma_cm gives all QPs one path: use --flow-label N, or --connect tcp";
+  return {};
 }
 
 /// A piece of no bytes is none, and a length of 0 in an SGE means 2^31 to some devices.
@@ -93,12 +87,12 @@ std::string_view apart_noun(const TestCase& c) {
 /// Who finds a message by its last byte, and who writes a number into each, is the CPU.
 std::string why_not_in_memory(const TestCase& c) {
   const bool pongs = c.pattern == Pattern::ping_pong;
-  const bool by_memory = pongs && !c.takes_receive();
+  const bool by_memory = c.seen_in_memory();
   const bool numbered = pongs && !c.reliable() && !c.immediate();
   const bool apart = !cpu_reaches(c.initiator.memory) || !cpu_reaches(c.responder.memory);
   if (by_memory && c.wait == Wait::event)
     return "an RDMA WRITE raises no event where it arrives: use write_imm_lat, or another --wait";
-  if (c.seen_in_memory() && c.relaxes_ordering())
+  if (by_memory && c.relaxes_ordering())
     return "with relaxed ordering a message's last byte, by which this test recognises it, may "
            "arrive before the others: use write_imm_lat";
   if (apart && (by_memory || numbered))
@@ -237,8 +231,8 @@ std::string why_not_open_loop(const TestCase& c) {
   if (c.sweeps() && c.iterations < kFewestForP99)
     return fmt::format("a sweep judges p99, which takes {} requests: use --iterations {} or more",
                        kFewestForP99, kFewestForP99);
-  const auto burst = std::max<std::uint64_t>(static_cast<std::uint64_t>(c.arrivals), 1);
-  const double pause_s = static_cast<double>(burst * c.threads * c.devices()) / messages_per_s(c);
+  const double pause_s =
+      static_cast<double>(c.burst() * c.threads * c.devices()) / messages_per_s(c);
   if (!c.sweeps() && pause_s > kLongestPause_s)
     return fmt::format(
         "requests would be due only every {:.1f} s{}: use a higher --rate, so that it "
@@ -253,15 +247,12 @@ std::string why_not_among_ranks(const TestCase& c) {
   if (c.wait == Wait::event)
     return "a rank polls several queues, so it cannot sleep until an event of one: use --wait spin "
            "or yield";
-  if (cpu_reaches(c.initiator.memory)) return {};
-  const char* const lacking = c.verify ? "ranks compare messages with the CPU: use --verify off"
-                              : c.rank_opcode != RankOpcode::send
-                                  ? "beside the places of messages lie words that the CPU reads: "
-                                    "use --opcode send"
-                                  : nullptr;
-  if (lacking == nullptr) return {};
-  return fmt::format("the CPU does not reach {} memory, and {}, or --memory host", apart_noun(c),
-                     lacking);
+  if (cpu_reaches(c.initiator.memory) || (!c.verify && c.rank_opcode == RankOpcode::send))
+    return {};
+  return fmt::format(
+      "the CPU does not reach {} memory, and {}, or --memory host", apart_noun(c),
+      c.verify ? "ranks compare messages with the CPU: use --verify off"
+               : "beside the places of messages lie words that the CPU reads: use --opcode send");
 }
 
 /// A GPU for each device, in the order in which the devices are named.

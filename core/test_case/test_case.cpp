@@ -280,23 +280,15 @@ std::string transport_text(const TestCase& test_case) {
   return has_one ? axis_text(test_case, transport) : std::string();
 }
 
-namespace {
-
-double mean_message_bytes(const TestCase& test_case) {
+double messages_per_s(const TestCase& test_case) {
+  const auto amount = static_cast<double>(test_case.rate & ~kBitRate);
+  if ((test_case.rate & kBitRate) == 0) return amount;
   double bytes = 0, weights = 0;
   for (const MixPart& part : mix_of(test_case)) {
     bytes += static_cast<double>(part.weight) * static_cast<double>(part.size_bytes);
     weights += static_cast<double>(part.weight);
   }
-  return bytes / weights;
-}
-
-}  // namespace
-
-double messages_per_s(const TestCase& test_case) {
-  const auto amount = static_cast<double>(test_case.rate & ~kBitRate);
-  const bool bits = (test_case.rate & kBitRate) != 0;
-  return bits ? amount / (8.0 * mean_message_bytes(test_case)) : amount;
+  return amount / (8.0 * (bytes / weights));
 }
 
 std::vector<MixPart> mix_of(const TestCase& test_case) {
@@ -321,14 +313,9 @@ std::uint64_t largest_message(const TestCase& test_case) {
   return std::ranges::max(mix_of(test_case), {}, &MixPart::size_bytes).size_bytes;
 }
 
-bool reads_remotely(const TestCase& test_case) {
-  return std::ranges::any_of(
-      mix_of(test_case), [](const MixPart& part) { return traits(part.opcode).counts_as_read; });
-}
-
-bool has_atomics(const TestCase& test_case) {
+bool has_part(const TestCase& test_case, bool OpcodeTraits::*trait) {
   return std::ranges::any_of(mix_of(test_case),
-                             [](const MixPart& part) { return traits(part.opcode).atomic; });
+                             [trait](const MixPart& part) { return traits(part.opcode).*trait; });
 }
 
 bool names_device(std::string_view list, std::string_view device) {

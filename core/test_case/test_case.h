@@ -230,6 +230,10 @@ struct TestCase {
   bool control() const noexcept { return pattern == Pattern::control; }
   bool sweeps() const { return pattern == Pattern::open_loop && rate == kSweep; }
   bool open_loop() const noexcept { return pattern == Pattern::open_loop; }
+  /// Requests of an open loop that fall due at once; random arrivals are single.
+  std::uint64_t burst() const noexcept {
+    return std::max<std::uint64_t>(static_cast<std::uint64_t>(arrivals), 1);
+  }
   /// Does each of its loops look where it was, for `blame`?
   bool watched() const noexcept { return blame && (closed_loop() || open_loop()); }
   /// Are its requests of several kinds?
@@ -314,9 +318,7 @@ struct TestCase {
   std::uint64_t wanted_inline() const noexcept {
     constexpr std::uint64_t kMostByDefault = 220;
     if (queues.inline_bytes != kAuto) return queues.inline_bytes;
-    const bool latency =
-        pattern == Pattern::ping_pong || pattern == Pattern::completion_latency || open_loop();
-    const bool sge_sent = !returns_data() && !by_value();
+    const bool latency = closed_loop() || open_loop(), sge_sent = !returns_data() && !by_value();
     return latency && sge_sent && size_bytes <= kMostByDefault ? size_bytes : 0;
   }
 };
@@ -415,11 +417,8 @@ TestCase case_of_part(const TestCase& test_case, const MixPart& part);
 /// The largest message that the case has [bytes].
 std::uint64_t largest_message(const TestCase& test_case);
 
-/// Does a part of it count against the reads that may be under way?
-bool reads_remotely(const TestCase& test_case);
-
-/// Is a part of it atomic?
-bool has_atomics(const TestCase& test_case);
+/// Has a part of it this trait?
+bool has_part(const TestCase& test_case, bool OpcodeTraits::*trait);
 
 /// Requests that an open loop offers [1/s]; of a mix bits are those of the mean size.
 double messages_per_s(const TestCase& test_case);

@@ -7,7 +7,6 @@
 #include "core/base/thread.h"
 
 namespace rdmameter {
-
 namespace {
 
 constexpr std::uint64_t kShortestToldInterval_ns = 100'000'000;  // shorter ones are for a series
@@ -63,14 +62,6 @@ void IntervalThread::report() {
   }
 }
 
-namespace {
-
-std::optional<double> number(std::optional<std::uint64_t> value) {
-  return value ? std::optional(static_cast<double>(*value)) : std::nullopt;
-}
-
-}  // namespace
-
 std::unique_ptr<LatencySeries> make_latency_series(const TestCase& test_case) {
   if (!test_case.latency_over_time()) return nullptr;
   return std::make_unique<LatencySeries>(test_case.interval(), !test_case.reliable());
@@ -86,9 +77,9 @@ std::optional<OverTimeData> over_time_of(LatencySeries* series) {
   OverTimeData data{.interval_ns = series->interval_ns()};
   for (const IntervalLatency& one : intervals) {
     data.count.push_back(one.count);
-    data.p50_ns.push_back(number(one.p50));
-    data.p99_ns.push_back(number(one.p99));
-    data.max_ns.push_back(number(one.max));
+    data.p50_ns.emplace_back(one.p50);
+    data.p99_ns.emplace_back(one.p99);
+    data.max_ns.emplace_back(one.max);
     if (series->lossy()) data.lost.push_back(one.lost);
   }
   return data;

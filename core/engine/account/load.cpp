@@ -10,18 +10,12 @@
 namespace rdmameter {
 namespace {
 
-std::uint64_t burst_of(const TestCase& test_case) {
-  return test_case.arrivals == ArrivalPattern::poisson
-             ? 1
-             : std::max<std::uint64_t>(static_cast<std::uint64_t>(test_case.arrivals), 1);
-}
-
 std::uint64_t gap_count(const TestCase& test_case) {
-  const bool known = test_case.duration_ns == 0 && !test_case.until_interrupted();
   const std::uint64_t wanted =
-      known ? std::min(test_case.iterations, kMaxGaps) + std::min(test_case.warmup, kMaxGaps)
-            : kMaxGaps;
-  const std::uint64_t burst = burst_of(test_case);
+      test_case.duration_ns == 0
+          ? std::min(test_case.iterations, kMaxGaps) + std::min(test_case.warmup, kMaxGaps)
+          : kMaxGaps;
+  const std::uint64_t burst = test_case.burst();
   const std::uint64_t bursts = std::max<std::uint64_t>(std::min(wanted, kMaxGaps) / burst, 1);
   return bursts * burst;
 }
@@ -71,7 +65,7 @@ std::vector<std::uint64_t> draw_gaps_ns(const TestCase& test_case, std::uint64_t
   const auto threads = static_cast<double>(test_case.threads * test_case.devices());
   const auto thread = static_cast<double>(test_case.path.first_qp / test_case.qps);
   const double mean_ns = threads * 1e9 / messages_per_s(test_case);
-  const std::uint64_t burst = burst_of(test_case);
+  const std::uint64_t burst = test_case.burst();
   const double period_ns = mean_ns * static_cast<double>(burst);
   // The same numbers everywhere, as those of std::exponential_distribution are not.
   std::mt19937_64 random_bits{seed};

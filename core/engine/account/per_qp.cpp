@@ -75,13 +75,6 @@ std::vector<double> times_of(const PerQpData& data) {
   return times;
 }
 
-std::vector<std::uint64_t> slowest_first(const std::vector<double>& times) {
-  std::vector<std::uint64_t> order(times.size());
-  std::iota(order.begin(), order.end(), 0);
-  std::ranges::stable_sort(order, [&](auto a, auto b) { return times[a] > times[b]; });
-  return order;
-}
-
 void name_slow(PerQpData& data, const std::vector<double>& times,
                const std::vector<std::uint64_t>& order) {
   std::vector<double> sorted = times;
@@ -165,12 +158,10 @@ PerQpData per_qp_data(std::span<const QpFigures> figures) {
       data.jain = std::min(1.0, sum * sum / (static_cast<double>(figures.size()) * squares));
   }
   const std::vector<double> times = times_of(data);
-  if (times.empty() && data.qps <= kMaxListedQps) return data;
-  std::vector<std::uint64_t> order = slowest_first(times);
-  if (times.empty()) {
-    order.resize(data.qps);
-    std::iota(order.begin(), order.end(), 0);
-  } else {
+  std::vector<std::uint64_t> order(data.qps);  // the slowest first
+  std::iota(order.begin(), order.end(), 0);
+  if (!times.empty()) {
+    std::ranges::stable_sort(order, std::ranges::greater{}, [&](auto qp) { return times[qp]; });
     name_slow(data, times, order);
   }
   if (data.qps <= kMaxListedQps) return data;

@@ -17,6 +17,7 @@ namespace rdmameter {
 namespace {
 
 using Gap = WatchData::Gap;
+using Sample = WatchData::Sample;
 
 std::uint32_t bucket_of(std::uint64_t ns) {
   constexpr std::uint64_t kLargest = (1ULL << kHistogramMaxBits) - 1;
@@ -56,10 +57,14 @@ std::string utc_text(std::int64_t ns) {
   return fmt::format("{:%Y-%m-%dT%H:%M:%S}.{:09}Z", fmt::gmtime(seconds), ns % kSecond);
 }
 
-/// Samples of one cause.
-struct Samples {
-  std::unique_ptr<Histogram> lengths = std::make_unique<Histogram>();
-  void add(std::uint64_t length_ns) { lengths->record(length_ns); }
+/// Would a sample not have been late without a gap of that length?
+bool in_time_without(const Sample& sample, std::uint64_t gap_ns, std::uint64_t limit_ns) {
+  return sample.length_ns < limit_ns + gap_ns;
+}
+
+/// The lengths of the late samples by cause.
+struct Causes {
+  Histogram local, peer, path, undecided;
 };
 
 class Judge {
@@ -79,15 +84,17 @@ class Judge {
 
   BlameData judge() {
     if (evidence_.open_loop)
-      judge_busy_periods();
+      for (const AwayTimes& each :
+           times_away(evidence_.own, data_.limit_ns, local_gaps_, peer_gaps_, stalls_))
+        judge(each.sample, each.local_ns, each.peer_ns);
     else
-      for (const WatchData::Sample& sample : evidence_.own.samples)
+      for (const Sample& sample : evidence_.own.samples)
         if (sample.length_ns >= data_.limit_ns) judge(sample, local_ns(sample), peer_ns(sample));
     add_those_not_kept();
-    data_.local = snapshot(*local_.lengths);
-    data_.peer = snapshot(*peer_.lengths);
-    data_.path = snapshot(*path_.lengths);
-    data_.undecided = snapshot(*undecided_.lengths);
+    data_.local = snapshot(causes_->local);
+    data_.peer = snapshot(causes_->peer);
+    data_.path = snapshot(causes_->path);
+    data_.undecided = snapshot(causes_->undecided);
     data_.local_gaps = gaps_data(evidence_.own.gap_limit_ns, local_gaps_);
     if (const WatchData* const peer = evidence_.peer; peer != nullptr)
       data_.peer_gaps = gaps_data(peer->gap_limit_ns, gaps_between(*peer, evidence_.warmup, last_));
@@ -101,17 +108,13 @@ class Judge {
     return data_.p50_ns < data_.limit_ns ? data_.p50_ns : data_.limit_ns / 2;
   }
 
-  /// Would it not have been late without the gap?
-  bool in_time_without(const WatchData::Sample& sample, const Gap& gap) const {
-    return sample.length_ns < data_.limit_ns + gap.length_ns;
-  }
-
   /// How long the initiator was away so that this sample took longer: until it found the pong, or
   /// before it had posted the ping.
-  std::uint64_t local_ns(const WatchData::Sample& sample) {
+  std::uint64_t local_ns(const Sample& sample) {
     std::uint64_t ns = 0;
     for (const Gap& gap : before(local_gaps_, sample.message)) {
-      if (!gap.found && !(gap.first && in_time_without(sample, gap))) continue;
+      if (!gap.found && !(gap.first && in_time_without(sample, gap.length_ns, data_.limit_ns)))
+        continue;
       ns += gap.length_ns;
       stalls_.push_back(gap);
     }
@@ -120,19 +123,13 @@ class Judge {
 
   /// How long the responder was: until it found the ping, or before it had posted the pong. A gap
   /// of the second kind is before the next ping.
-  std::uint64_t peer_ns(const WatchData::Sample& sample) const {
+  std::uint64_t peer_ns(const Sample& sample) const {
     std::uint64_t ns = 0;
     for (const Gap& gap : before(peer_gaps_, sample.message))
       if (gap.found) ns += gap.length_ns;
     for (const Gap& gap : before(peer_gaps_, sample.message + 1))
-      if (gap.first && in_time_without(sample, gap)) ns += gap.length_ns;
+      if (gap.first && in_time_without(sample, gap.length_ns, data_.limit_ns)) ns += gap.length_ns;
     return ns;
-  }
-
-  void judge_busy_periods() {
-    for (const AwayTimes& each :
-         times_away(evidence_.own, data_.limit_ns, local_gaps_, peer_gaps_, stalls_))
-      judge(each.sample, each.local_ns, each.peer_ns);
   }
 
   /// The least length of which every gap was kept.
@@ -142,21 +139,21 @@ class Judge {
   }
 
   /// @param local, peer  how long each end was away so that it took longer [ns]
-  void judge(const WatchData::Sample& sample, std::uint64_t local, std::uint64_t peer) {
+  void judge(const Sample& sample, std::uint64_t local, std::uint64_t peer) {
     ++data_.late;
     const std::uint64_t half_ns = (sample.length_ns - usual_ns() + 1) / 2;
     if (local >= half_ns && peer < half_ns) {
-      local_.add(sample.length_ns);
+      causes_->local.record(sample.length_ns);
     } else if (peer >= half_ns && local < half_ns) {
-      peer_.add(sample.length_ns);
+      causes_->peer.record(sample.length_ns);
     } else if (local + peer >= half_ns) {
-      undecided_.add(sample.length_ns);
+      causes_->undecided.record(sample.length_ns);
       ++data_.both;
     } else if (half_ns < gaps_kept_ns()) {
-      undecided_.add(sample.length_ns);
+      causes_->undecided.record(sample.length_ns);
       ++data_.not_kept;
     } else {
-      path_.add(sample.length_ns);
+      causes_->path.record(sample.length_ns);
     }
   }
 
@@ -164,11 +161,10 @@ class Judge {
   void add_those_not_kept() {
     for (const auto& [bucket, count] : evidence_.samples.buckets) {
       if (bucket < bucket_of(data_.limit_ns)) continue;
-      std::uint64_t kept = 0;
-      for (const Samples* samples : {&local_, &peer_, &path_, &undecided_})
-        kept += samples->lengths->bucket(bucket);
+      std::uint64_t kept = causes_->local.bucket(bucket) + causes_->peer.bucket(bucket) +
+                           causes_->path.bucket(bucket) + causes_->undecided.bucket(bucket);
       for (; kept < count; ++kept) {
-        undecided_.add(histogram_lowest(bucket));
+        causes_->undecided.record(histogram_lowest(bucket));
         ++data_.not_kept;
         ++data_.late;
       }
@@ -188,7 +184,7 @@ class Judge {
   const std::uint64_t last_;  ///< of the measured messages
   const std::vector<Gap> local_gaps_;
   std::vector<Gap> peer_gaps_;
-  Samples local_, peer_, path_, undecided_;
+  const std::unique_ptr<Causes> causes_ = std::make_unique<Causes>();
   std::vector<Gap> stalls_;
   BlameData data_;
 };
@@ -200,8 +196,6 @@ BlameData judge_late_samples(const Evidence& evidence) {
 }
 
 namespace {
-
-using Sample = WatchData::Sample;
 
 std::uint64_t seen_ns(const Sample& sample) {
   return sample.begun_ns + sample.length_ns;
@@ -291,18 +285,13 @@ class BusyPeriods {
     }
   }
 
-  /// Would it not have been late without that?
-  bool in_time_without(const Sample& sample, std::uint64_t ns) const {
-    return sample.length_ns < limit_ns_ + ns;
-  }
-
   /// The loop polls once in a turn, and a turn that is no gap is shorter than `turn_ns_`: so what
   /// is seen that soon after a gap was found by the first poll after it, or within it.
   bool delayed(const Sample& sample, const Gap& gap) const {
     const std::uint64_t end_ns = gap.begun_ns + gap.length_ns, seen = seen_ns(sample);
     if (seen > gap.begun_ns && seen <= end_ns + turn_ns_) return true;
     return sample.begun_ns >= gap.begun_ns && sample.begun_ns < end_ns &&
-           in_time_without(sample, end_ns - sample.begun_ns);
+           in_time_without(sample, end_ns - sample.begun_ns, limit_ns_);
   }
 
   void note_local(const Sample& sample) {
@@ -334,7 +323,8 @@ class BusyPeriods {
   }
 
   bool answered_after(const Sample& sample, const Gap& gap) const {
-    if (!gap.first || gap.message <= sample.message || !in_time_without(sample, gap.length_ns))
+    if (!gap.first || gap.message <= sample.message ||
+        !in_time_without(sample, gap.length_ns, limit_ns_))
       return false;
     // The last late one that was answered before the next message: `sample`, or one behind it.
     const auto behind = std::ranges::lower_bound(by_message_, gap.message, {}, &Sample::message);

@@ -87,7 +87,7 @@ void require_iwarp_has(const OpenDevice& device, const TestCase& test_case) {
   if (test_case.multicast()) lacks("multicast", "use a test over --transport rc");
   if (test_case.transport != Transport::rc)
     lacks(test_case.transport == Transport::uc ? "UC" : "UD", "use --transport rc");
-  if (has_atomics(test_case) && !device_has(device.limits, "atomics"))
+  if (has_part(test_case, &OpcodeTraits::atomic) && !device_has(device.limits, "atomics"))
     lacks("atomic operations", "use a test of sends, writes or reads");
   if (!test_case.by_cm())
     throw Unsupported(

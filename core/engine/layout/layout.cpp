@@ -76,7 +76,7 @@ std::uint64_t slots_for_every_message(const TestCase& test_case) {
   const std::uint64_t max = test_case.warmup + test_case.iterations + test_case.queues.depth +
                             kOvershoot * test_case.queues.signal_every + 1;
   const std::uint64_t period = std::lcm(test_case.queues.signal_every, test_case.queues.post_list);
-  const std::uint64_t slots = (max + period - 1) / period * period;
+  const std::uint64_t slots = round_up(max, period);
   return slots <= kMaxOwnSlots ? slots : 0;
 }
 

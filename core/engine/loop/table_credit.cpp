@@ -10,7 +10,6 @@ namespace {
 
 template <class Numbers>
 struct Bandwidth {
-  static constexpr bool kStamps = false;
   template <class P>
   static constexpr auto kRun = bandwidth_initiator<Numbers, P>;
 };
@@ -23,7 +22,6 @@ struct Completion {
 };
 
 struct Receive {
-  static constexpr bool kStamps = false;
   template <class P>
   static constexpr auto kRun = receive<Credited<Unnumbered>, P>;
 };

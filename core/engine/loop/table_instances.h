@@ -30,8 +30,8 @@ struct Instances {
 
 namespace instances {
 
-/// A loop is a type whose kRun<Policy> is an instance of it; kStamps: it keeps timestamps, where
-/// the policy has them.
+/// A loop is a type whose kRun<Policy> is an instance of it. One whose kStamps is true keeps
+/// timestamps where the policy has them.
 template <class Loop, class P>
 LoopResult run(LoopState& loop_state, const LoopPlan& plan, const ClockChoice& choice,
                const StopFlag& stop, LoopTally& tally) {
@@ -44,11 +44,14 @@ constexpr DirectCalls::value_type kDirect = {
     run<Loop, Policy<CounterClock, SpinWait, Post, ClassicCq>>,
     run<Loop, Policy<CounterClock, SpinWait, Post, ExtendedCq>>};
 
+template <class Loop>
+concept Stamping = Loop::kStamps;
+
 template <class Loop, class Clock, class Waiter>
 constexpr std::array<MeasuredLoop, 2> kChosen = {
     run<Loop, Policy<Clock, Waiter, ChosenPost, ChosenCq>>,
-    run<Loop,
-        Policy<Clock, Waiter, ChosenPost, std::conditional_t<Loop::kStamps, StampedCq, ChosenCq>>>};
+    run<Loop, Policy<Clock, Waiter, ChosenPost,
+                     std::conditional_t<Stamping<Loop>, StampedCq, ChosenCq>>>};
 
 template <class Loop, class Clock>
 constexpr ChosenCalls::value_type kByWait = {kChosen<Loop, Clock, SpinWait>,

@@ -7,13 +7,11 @@ namespace {
 
 template <class By>
 struct Offering {
-  static constexpr bool kStamps = false;
   template <class P>
   static constexpr auto kRun = open_loop_initiator<By, P>;
 };
 
 struct Answering {
-  static constexpr bool kStamps = false;
   template <class P>
   static constexpr auto kRun = open_loop_responder<PlainAnswers, P>;
 };

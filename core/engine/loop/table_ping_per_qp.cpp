@@ -7,7 +7,6 @@ namespace {
 
 template <class By, bool Lossy>
 struct PingEachQp {
-  static constexpr bool kStamps = false;
   template <class P>
   static constexpr auto kRun = ping_pong_initiator<EachQp<By>, Lossy, P>;
 };

@@ -7,7 +7,6 @@ namespace {
 
 template <class By, bool Lossy>
 struct Pong {
-  static constexpr bool kStamps = false;
   template <class P>
   static constexpr auto kRun = ping_pong_responder<By, Lossy, P>;
 };

@@ -7,7 +7,6 @@ namespace {
 
 template <class Numbers>
 struct Receive {
-  static constexpr bool kStamps = false;
   template <class P>
   static constexpr auto kRun = receive<Numbers, P>;
 };

@@ -7,7 +7,6 @@ namespace {
 
 template <bool kInTurn>
 struct Sharer {
-  static constexpr bool kStamps = false;
   template <class P>
   static constexpr auto kRun = sharer<kInTurn, P>;
 };

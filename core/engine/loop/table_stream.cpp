@@ -7,7 +7,6 @@ namespace {
 
 template <class Numbers>
 struct Bandwidth {
-  static constexpr bool kStamps = false;
   template <class P>
   static constexpr auto kRun = bandwidth_initiator<Numbers, P>;
 };

@@ -9,7 +9,6 @@ namespace {
 
 template <class Numbers>
 struct TimedBandwidth {
-  static constexpr bool kStamps = false;
   template <class P>
   static constexpr auto kRun = bandwidth_initiator<Timed<Numbers>, P>;
 };

@@ -9,33 +9,28 @@ namespace {
 
 template <class By>
 struct WatchedPing {
-  static constexpr bool kStamps = false;
   template <class P>
   static constexpr auto kRun = ping_pong_initiator<Watched<By>, false, P>;
 };
 
 template <class By>
 struct WatchedPong {
-  static constexpr bool kStamps = false;
   template <class P>
   static constexpr auto kRun = ping_pong_responder<Watched<By>, false, P>;
 };
 
 struct WatchedCompletions {
-  static constexpr bool kStamps = false;
   template <class P>
   static constexpr auto kRun = completion_initiator<Watched<AllQps>, P>;
 };
 
 template <class By>
 struct WatchedOffering {
-  static constexpr bool kStamps = false;
   template <class P>
   static constexpr auto kRun = open_loop_initiator<Watched<By>, P>;
 };
 
 struct WatchedAnswering {
-  static constexpr bool kStamps = false;
   template <class P>
   static constexpr auto kRun = open_loop_responder<Watched<PlainAnswers>, P>;
 };

@@ -11,14 +11,6 @@
 namespace rdmameter {
 namespace null_verbs {
 
-// A cast is safe where the struct that verbs.h knows is the first member.
-NullCq& null_cq(ibv_cq* cq) {
-  return *reinterpret_cast<NullCq*>(cq);
-}
-NullQp& null_qp(ibv_qp* qp) {
-  return *reinterpret_cast<NullQp*>(qp);
-}
-
 void complete(NullCq& cq, const NullQp& qp, std::uint64_t wr_id, ibv_wc_opcode opcode,
               ibv_wc_status status, std::uint32_t immediate) {
   ibv_wc& wc = cq.ring[cq.in++ & (cq.ring.size() - 1)];
@@ -81,10 +73,6 @@ int post_send(ibv_qp* verbs_qp, ibv_send_wr* wr, ibv_send_wr** bad) {
 
 // The extended interface: each WR is put together by several calls, and goes out when the next one
 // begins or the batch ends.
-
-NullQp& null_qp(ibv_qp_ex* qp) {
-  return *reinterpret_cast<NullQp*>(qp);
-}
 
 void wr_flush(NullQp& qp) {
   if (qp.started) send(qp, qp.building, last_byte_of(&qp.first_sge, 1));
@@ -206,10 +194,6 @@ int poll_cq(ibv_cq* verbs_cq, int max, ibv_wc* wcs) {
 namespace {
 
 // Polling by the extended interface: `out` is the completion that is being read.
-
-NullCq& null_cq(ibv_cq_ex* cq) {
-  return *reinterpret_cast<NullCq*>(cq);
-}
 
 int show_next(NullCq& cq) {
   if (cq.out == cq.in) return ENOENT;

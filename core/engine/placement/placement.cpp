@@ -19,6 +19,10 @@
 namespace rdmameter {
 namespace {
 
+std::vector<unsigned> cpus_in(const std::filesystem::path& file) {
+  return cpu_list(read_line(file).value_or(""));
+}
+
 bool holds(std::span<const unsigned> cpus, unsigned cpu) {
   return std::ranges::find(cpus, cpu) != cpus.end();
 }
@@ -42,58 +46,46 @@ std::vector<unsigned> chosen_cpus(const PlacementWish& wish) {
   return cpus;
 }
 
-/// Pins to CPUs near the device, or says why not.
-void go_near(Placement& placement, const PlacementWish& wish, CpuClaims& claims,
-             const HostCpus& host) {
-  if (wish.device.empty()) {
-    placement.reason = "the test uses no verbs device";
-    return;
-  }
-  if (!placement.device.numa_node) {
-    placement.reason = fmt::format("the kernel names no NUMA node of {}", wish.device);
-    return;
-  }
+/// Chooses CPUs near the device. @return  why not; empty: it has
+std::string go_near(Placement& placement, const PlacementWish& wish, CpuClaims& claims,
+                    const HostCpus& host) {
+  if (wish.device.empty()) return "the test uses no verbs device";
+  if (!placement.device.numa_node)
+    return fmt::format("the kernel names no NUMA node of {}", wish.device);
   const std::string node =
       fmt::format("NUMA node {}, that of {},", *placement.device.numa_node, wish.device);
   std::vector<unsigned> near;
   std::ranges::copy_if(placement.device.cpus, std::back_inserter(near),
                        [&](unsigned cpu) { return holds(host.allowed, cpu); });
   const std::uint64_t needed = std::max(wish.needed, wish.loops);
-  if (near.size() < needed) {
-    placement.reason =
-        fmt::format("of the CPUs of {} this process may use {}, and {} needed", node, near.size(),
-                    needed == 1 ? "1 is" : fmt::format("{} are", needed));
-    return;
-  }
+  if (near.size() < needed)
+    return fmt::format("of the CPUs of {} this process may use {}, and {} needed", node,
+                       near.size(), needed == 1 ? "1 is" : fmt::format("{} are", needed));
   near = cores_first(near, host.sysfs);
   std::rotate(near.begin(), near.begin() + static_cast<std::ptrdiff_t>(wish.first % near.size()),
               near.end());
   std::erase_if(near, [&](unsigned cpu) { return holds(wish.avoid, cpu); });
   placement.claims = claims.take(near, wish.loops);
   for (const CpuClaim& each : placement.claims) placement.cpus.push_back(each.cpu);
-  if (placement.cpus.empty())
-    placement.reason = fmt::format(
-        "of the CPUs of {} fewer than {} are free: other measurements have them", node, wish.loops);
+  if (!placement.cpus.empty()) return {};
+  return fmt::format("of the CPUs of {} fewer than {} are free: other measurements have them", node,
+                     wish.loops);
 }
 
 }  // namespace
 
 DeviceLocality locality_of(std::string_view device, const std::filesystem::path& sysfs) {
   if (device.empty()) return {};
-  return {
-      .numa_node = device_numa_node(device, sysfs),
-      .cpus = cpu_list(
-          read_line(sysfs / "class/infiniband" / device / "device/local_cpulist").value_or(""))};
+  return {.numa_node = device_numa_node(device, sysfs),
+          .cpus = cpus_in(sysfs / "class/infiniband" / device / "device/local_cpulist")};
 }
 
 std::vector<unsigned> cores_first(std::span<const unsigned> cpus,
                                   const std::filesystem::path& sysfs) {
   std::vector<std::pair<std::size_t, unsigned>> ranked;  // how many of its core come before it
   for (const unsigned cpu : cpus) {
-    const auto siblings = cpu_list(
-        read_line(sysfs /
-                  fmt::format("devices/system/cpu/cpu{}/topology/thread_siblings_list", cpu))
-            .value_or(""));
+    const auto siblings =
+        cpus_in(sysfs / fmt::format("devices/system/cpu/cpu{}/topology/thread_siblings_list", cpu));
     ranked.emplace_back(
         std::ranges::count_if(siblings,
                               [&](unsigned other) { return other < cpu && holds(cpus, other); }),
@@ -108,7 +100,7 @@ std::vector<unsigned> cores_first(std::span<const unsigned> cpus,
 Placement choose_placement(const PlacementWish& wish, CpuClaims& claims, const HostCpus& host) {
   Placement placement{.device = locality_of(wish.device, host.sysfs), .allowed = host.allowed};
   if (wish.core.empty() || wish.core == kNearDevice) {
-    go_near(placement, wish, claims, host);
+    placement.reason = go_near(placement, wish, claims, host);
     if (!placement.reason.empty() && !wish.core.empty())
       throw Unsupported("{} {}: {}", wish.option, wish.core, placement.reason);
   } else if (wish.core == kNotPinned) {
@@ -117,7 +109,7 @@ Placement choose_placement(const PlacementWish& wish, CpuClaims& claims, const H
     placement.cpus = chosen_cpus(wish);
     for (const unsigned cpu : placement.cpus)
       if (!holds(host.allowed, cpu)) refuse_cpu(wish.option, cpu, host.allowed);
-    placement.claims = claims.mark(placement.cpus);
+    placement.claims = claims.mark(placement.cpus, placement.cpus.size());
   }
   return placement;
 }
@@ -215,11 +207,7 @@ std::vector<CpuClaim> CpuClaims::take(std::span<const unsigned> cpus, std::size_
   std::vector<unsigned> order(cpus.begin(), cpus.end());
   std::stable_partition(order.begin(), order.end(),
                         [this](unsigned cpu) { return holds(last_, cpu); });
-  std::vector<CpuClaim> taken;
-  for (const unsigned cpu : order) {
-    if (taken.size() == count) break;
-    if (auto one = claim(cpu)) taken.push_back(std::move(*one));
-  }
+  std::vector<CpuClaim> taken = mark(order, count);
   if (taken.size() < count) return {};
   std::ranges::sort(taken, {},
                     [&](const CpuClaim& each) { return std::ranges::find(cpus, each.cpu); });
@@ -228,10 +216,12 @@ std::vector<CpuClaim> CpuClaims::take(std::span<const unsigned> cpus, std::size_
   return taken;
 }
 
-std::vector<CpuClaim> CpuClaims::mark(std::span<const unsigned> cpus) const {
+std::vector<CpuClaim> CpuClaims::mark(std::span<const unsigned> cpus, std::size_t most) const {
   std::vector<CpuClaim> taken;
-  for (const unsigned cpu : cpus)
+  for (const unsigned cpu : cpus) {
+    if (taken.size() == most) break;
     if (auto one = claim(cpu)) taken.push_back(std::move(*one));
+  }
   return taken;
 }
 

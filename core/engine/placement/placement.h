@@ -71,9 +71,9 @@ class CpuClaims {
   /// @return in the order of `cpus`; empty: too few are free, and none is taken
   std::vector<CpuClaim> take(std::span<const unsigned> cpus, std::size_t count);
 
-  /// Takes those of the CPUs that are free. A CPU that another process has claimed is no error: the
-  /// user has chosen it.
-  std::vector<CpuClaim> mark(std::span<const unsigned> cpus) const;
+  /// Takes the first `most` of the CPUs that are free. Where the user has chosen them, one that
+  /// another process has claimed is no error.
+  std::vector<CpuClaim> mark(std::span<const unsigned> cpus, std::size_t most) const;
 
  private:
   std::optional<CpuClaim> claim(unsigned cpu) const;

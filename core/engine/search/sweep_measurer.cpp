@@ -198,52 +198,47 @@ class SweepMeasurer final : public MeasurerOver {
   SweepMeasurer(std::unique_ptr<Measurer> measurer, SweepListener on_point)
       : MeasurerOver(*measurer), measurer_(std::move(measurer)), on_point_(std::move(on_point)) {}
 
-  Outcome measure(const TestCase& test_case) override;
+  Outcome measure(const TestCase& test_case) override {
+    if (!test_case.sweeps()) return measurer_->measure(test_case);
+    Outcome all;
+    all.effective = test_case;
+    all.sweep = search_rates(test_case.slo, [&](std::uint64_t rate_per_s, Effort effort) {
+      return measure_at(test_case, rate_per_s, effort, all);
+    });
+    all.effective.rate = kSweep;
+    all.effective.slo = test_case.slo;
+    all.effective.iterations = test_case.iterations;
+    return all;
+  }
 
  private:
+  /// @param all  out: the sweep, so far
   std::optional<SweepPoint> measure_at(const TestCase& sweep, std::uint64_t rate_per_s,
-                                       Effort effort, Outcome& all);
+                                       Effort effort, Outcome& all) {
+    Outcome outcome;
+    try {
+      outcome = measurer_->measure(at_rate(sweep, rate_per_s, effort));
+    } catch (const Interrupted&) {
+      if (all.operations == 0) throw;
+      all.interrupted = true;
+      return std::nullopt;
+    }
+    all.interrupted = outcome.interrupted;
+    if (outcome.interrupted || !outcome.load || !outcome.latency) return std::nullopt;
+    all.operations += outcome.operations;
+    all.elapsed_ns += outcome.elapsed_ns;
+    all.cpu_ns += outcome.cpu_ns;
+    all.effective = outcome.effective;
+    all.resources = std::move(outcome.resources);
+    all.extra = std::move(outcome.extra);
+    const SweepPoint point = point_of(outcome, rate_per_s, effort);
+    if (on_point_) on_point_(point);
+    return point;
+  }
 
   const std::unique_ptr<Measurer> measurer_;
   const SweepListener on_point_;
 };
-
-/// @param all  out: the sweep, so far
-std::optional<SweepPoint> SweepMeasurer::measure_at(const TestCase& sweep, std::uint64_t rate_per_s,
-                                                    Effort effort, Outcome& all) {
-  Outcome outcome;
-  try {
-    outcome = measurer_->measure(at_rate(sweep, rate_per_s, effort));
-  } catch (const Interrupted&) {
-    if (all.operations == 0) throw;
-    all.interrupted = true;
-    return std::nullopt;
-  }
-  all.interrupted = outcome.interrupted;
-  if (outcome.interrupted || !outcome.load || !outcome.latency) return std::nullopt;
-  all.operations += outcome.operations;
-  all.elapsed_ns += outcome.elapsed_ns;
-  all.cpu_ns += outcome.cpu_ns;
-  all.effective = outcome.effective;
-  all.resources = std::move(outcome.resources);
-  all.extra = std::move(outcome.extra);
-  const SweepPoint point = point_of(outcome, rate_per_s, effort);
-  if (on_point_) on_point_(point);
-  return point;
-}
-
-Outcome SweepMeasurer::measure(const TestCase& test_case) {
-  if (!test_case.sweeps()) return measurer_->measure(test_case);
-  Outcome all;
-  all.effective = test_case;
-  all.sweep = search_rates(test_case.slo, [&](std::uint64_t rate_per_s, Effort effort) {
-    return measure_at(test_case, rate_per_s, effort, all);
-  });
-  all.effective.rate = kSweep;
-  all.effective.slo = test_case.slo;
-  all.effective.iterations = test_case.iterations;
-  return all;
-}
 
 }  // namespace
 

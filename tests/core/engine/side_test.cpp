@@ -44,9 +44,13 @@ class FakeRunner final : public EndpointRunner {
   }
   nlohmann::ordered_json counters() const override { return {{"port_xmit_packets", 10 + seed_}}; }
   nlohmann::ordered_json resources() const override {
-    return {{"qps", 2}, {"send_wrs_per_qp", 128}};
+    nlohmann::ordered_json object = {{"qps", 2}, {"send_wrs_per_qp", 128}};
+    if (seed_ != 0) object["thread_domains"] = 1;
+    return object;
   }
-  nlohmann::ordered_json facts() const override { return {{"inlined", true}}; }
+  nlohmann::ordered_json facts() const override {
+    return {{"inlined", true}, {"peer_thread_domain", seed_ == 0}};
+  }
   std::string where() const override { return "a fake"; }
 
   std::atomic<bool> silenced_{false};
@@ -131,6 +135,14 @@ TEST(Side, AddsUpWhatItsThreadsCounted) {
   EXPECT_EQ(fakes.side.places().size(), 3U);
   EXPECT_EQ(fakes.side.resources().at("qps"), 6);
   EXPECT_EQ(fakes.side.resources().at("send_wrs_per_qp"), 128);
+  EXPECT_EQ(fakes.side.resources().at("thread_domains"), 2);  // the first one has none
+}
+
+TEST(Side, FactsOfThePeerAreThoseOfEndpointsAndNotOfSharers) {
+  FakeTeam fakes{2, {}};
+  EXPECT_EQ(fakes.side.facts().at("peer_thread_domain"), false);
+  fakes.side.sharers = 2;
+  EXPECT_EQ(fakes.side.facts().at("peer_thread_domain"), true);
 }
 
 TEST(Side, TheWindowOfAllGivesTheSumOfTheRates) {

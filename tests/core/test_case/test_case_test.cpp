@@ -327,8 +327,8 @@ TEST(OpenLoop, OfAMixHasPartsWithTheSizeOfTheCaseOrTheirOwn) {
   EXPECT_EQ(case_to_wire(case_from_wire(case_to_wire(sizes))), case_to_wire(sizes));
   EXPECT_EQ(largest_message(sizes), 4096U);
   EXPECT_EQ(messages_per_s(with(sizes, "rate", "16.784Mb/s")), 1000);  // of 2098 bytes on average
-  EXPECT_TRUE(reads_remotely(sizes));
-  EXPECT_FALSE(reads_remotely(with(load, "mix", "write:1")));
+  EXPECT_TRUE(has_part(sizes, &OpcodeTraits::counts_as_read));
+  EXPECT_FALSE(has_part(with(load, "mix", "write:1"), &OpcodeTraits::counts_as_read));
   EXPECT_THAT(refusal("mix", "erase:1"), HasSubstr("OPERATION:SIZE:WEIGHT"));
   EXPECT_FALSE(case_json(default_case(Opcode::rdma_read, Pattern::open_loop)).contains("mix"));
 }
@@ -339,8 +339,8 @@ TEST(OpenLoop, OfAMixHasReceivesForItsSendsAndAtomicsOfEightBytes) {
   EXPECT_EQ(mix_of(load), (std::vector<MixPart>{{Opcode::send, 100, 1}, {Opcode::cmp_swap, 8, 1}}));
   EXPECT_TRUE(load.answered());
   EXPECT_FALSE(plain.answered());
-  EXPECT_TRUE(has_atomics(load));
-  EXPECT_FALSE(has_atomics(plain));
+  EXPECT_TRUE(has_part(load, &OpcodeTraits::atomic));
+  EXPECT_FALSE(has_part(plain, &OpcodeTraits::atomic));
   EXPECT_TRUE(case_json(load).contains("rx_depth"));
   EXPECT_FALSE(case_json(plain).contains("rx_depth"));
   EXPECT_THAT(why_impossible(with(load, "depth", "498")), HasSubstr("--rx-depth 513 or more"));
