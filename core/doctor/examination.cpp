@@ -151,19 +151,21 @@ std::vector<std::string> lines_of_gids(const std::filesystem::path& folder) {
 
 }  // namespace
 
-void Examination::warn(std::string_view check, std::string cause, std::string remedy) {
+void Examination::warn(std::string cause, std::string remedy) {
   findings.push_back({std::string(check), Weight::warning, std::move(cause), std::move(remedy)});
 }
 
-void Examination::fail(std::string_view check, std::string cause, std::string remedy) {
+void Examination::fail(std::string cause, std::string remedy) {
   findings.push_back({std::string(check), Weight::problem, std::move(cause), std::move(remedy)});
 }
 
 Examination examine(const KernelTrees& trees, std::optional<DeviceAccess> access) {
   Examination examination{trees, std::move(access), devices_of(trees), {}, {}};
   for (const auto& checks : {host_checks(), device_checks(), reach_checks()})
-    for (const Check& check : checks)
+    for (const Check& check : checks) {
+      examination.check = check.name;
       if (!check.run(examination)) examination.unknown.emplace_back(check.name);
+    }
   std::ranges::stable_sort(examination.findings, std::ranges::greater{}, &Finding::weight);
   return examination;
 }

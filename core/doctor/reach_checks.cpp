@@ -35,35 +35,30 @@ bool check_access(Examination& examination) {
     const auto found = std::ranges::find(access.devices, device.name, &DeviceAccess::Device::name);
     if (found == access.devices.end())
       (examination.*tell)(
-          "access", fmt::format("the kernel has {}, and libibverbs does not find it", device.name),
+          fmt::format("the kernel has {}, and libibverbs does not find it", device.name),
           access.hidden.empty() || !access.devices.empty()
               ? "in a container pass --device /dev/infiniband, if it is to be used there; else "
                 "install the provider of its adapter (Debian: ibverbs-providers)"
               : access.hidden);
     else if (!found->failure.empty())
       (examination.*tell)(
-          "access", fmt::format("this process cannot open {}: {}", device.name, found->failure),
+          fmt::format("this process cannot open {}: {}", device.name, found->failure),
           found->remedy.empty() ? "see `dmesg`" : found->remedy);
   }
   return true;
 }
 
-bool check_node_guid(Examination& examination) {
-  bool known = false;
-  for (const ExaminedDevice& device : examination.devices) {
-    const auto guid = read_line(device.path / "node_guid");
-    // EFA is none of these, and has no GUID (Linux, efa_ib_device_add()).
-    if (!guid || read_line(device.path / "node_type") != "1: CA") continue;
-    known = true;
-    if (*guid != kNoGuid) continue;
-    examination.fail("node_guid",
-                     fmt::format("the node GUID of {} is 0: memory is not registered there, and "
+bool check_node_guid(Examination& examination, const ExaminedDevice& device) {
+  const auto guid = read_line(device.path / "node_guid");
+  // EFA is none of these, and has no GUID (Linux, efa_ib_device_add()).
+  if (!guid || read_line(device.path / "node_type") != "1: CA") return false;
+  if (*guid == kNoGuid)
+    examination.fail(fmt::format("the node GUID of {} is 0: memory is not registered there, and "
                                  "rdma_cm may crash",
                                  device.name),
                      "of a virtual function: on the host `ip link set NETDEV vf N node_guid GUID "
                      "port_guid GUID`, then bind its driver anew");
-  }
-  return known;
+  return true;
 }
 
 /// An Ethernet port that is ACTIVE, and the interfaces of its GIDs.
@@ -103,7 +98,6 @@ bool check_namespace(Examination& examination) {
     known = true;
     if (is_here(port)) continue;
     (examination.*tell)(
-        "namespace",
         fmt::format("no GID of {} has its network interface here ({} is in another "
                     "network namespace): its packets would leave from another one's "
                     "address, and rdma_cm does not find the device",
@@ -150,7 +144,6 @@ bool check_subnets(Examination& examination) {
       });
       if (!one_network) continue;
       examination.warn(
-          "subnets",
           fmt::format("{} and {} are in one IPv4 subnet: this machine may answer for the "
                       "address of one by the other, and packets take the wrong port",
                       ports[i].name, ports[j].name),
@@ -166,8 +159,7 @@ bool check_bond(Examination& examination) {
     for (const std::string& netdev : port.netdevs) {
       known = true;
       if (!is_there(netdev_folder(examination, netdev) / "bonding")) continue;
-      examination.warn("bond",
-                       fmt::format("{} is the bond {}: one QP uses one of its ports, and has no "
+      examination.warn(fmt::format("{} is the bond {}: one QP uses one of its ports, and has no "
                                    "more than that one's rate",
                                    port.name, netdev),
                        "measure with several QPs (--qps), and with --flow-label spread");
@@ -207,8 +199,7 @@ bool check_functions(Examination& examination) {
     known = known || is_there(devices[i].path / "device/uevent");
     for (std::size_t j = i + 1; j < devices.size(); ++j) {
       if (!share_a_port(devices[i], devices[j])) continue;
-      examination.warn("functions",
-                       fmt::format("{} and {} are two PCIe functions behind one port: one of them "
+      examination.warn(fmt::format("{} and {} are two PCIe functions behind one port: one of them "
                                    "has the rate of its own slot alone",
                                    devices[i].name, devices[j].name),
                        "to fill the port, measure on both at the same time (one `run` on each)");
@@ -227,8 +218,7 @@ bool check_objects(Examination& examination) {
       if (static_cast<double>(object.used) <
           threshold("objects_share") * static_cast<double>(object.most))
         continue;
-      examination.warn("objects",
-                       fmt::format("{} has {} of at most {} objects of the type {}: creating "
+      examination.warn(fmt::format("{} has {} of at most {} objects of the type {}: creating "
                                    "more fails",
                                    device.name, object.used, object.most, object.type),
                        "`rdma resource show` counts them, `rdma resource show qp` names the "
@@ -240,7 +230,7 @@ bool check_objects(Examination& examination) {
 }  // namespace
 
 std::vector<Check> reach_checks() {
-  return {{"access", check_access},       {"node_guid", check_node_guid},
+  return {{"access", check_access},       {"node_guid", of_each_device<check_node_guid>},
           {"namespace", check_namespace}, {"subnets", check_subnets},
           {"bond", check_bond},           {"functions", check_functions},
           {"objects", check_objects}};
