@@ -18,20 +18,34 @@
 namespace rdmameter {
 namespace {
 
-/// The first that this machine has, never unloaded: a driver has threads of its own. Null: none.
-void* load_first(std::initializer_list<const char*> names) {
-  void* library = nullptr;
-  for (const char* name : names)
-    if (library == nullptr) library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
-  return library;
-}
+/// A function of a library as the type of pointer that it is assigned to; null: there is none.
+struct Found {
+  void* address;
+  template <class Function>
+  operator Function*() const {
+    return reinterpret_cast<Function*>(address);
+  }
+};
 
-/// @param all  false from here on if there is no such function
-template <class Function>
-void find(void* library, const char* name, Function& function, bool& all) {
-  function = reinterpret_cast<Function>(library == nullptr ? nullptr : dlsym(library, name));
-  all &= function != nullptr;
-}
+/// The first of several that this machine has, never unloaded: a driver has threads of its own.
+class Library {
+ public:
+  Library(std::initializer_list<const char*> names) {
+    for (const char* name : names)
+      if (handle_ == nullptr) handle_ = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+  }
+  Found find(const char* name) {
+    const Found found{handle_ == nullptr ? nullptr : dlsym(handle_, name)};
+    whole_ = whole_ && found.address != nullptr;
+    return found;
+  }
+  /// Has it all functions that were looked for so far?
+  bool whole() const { return whole_; }
+
+ private:
+  void* handle_ = nullptr;
+  bool whole_ = true;
+};
 
 [[noreturn]] void throw_no_library(const Gpu& gpu, const char* library, const char* whose) {
   throw Unsupported("{}: this machine has no usable {}, which the driver of {} brings", gpu.memory,
@@ -75,47 +89,28 @@ constexpr unsigned long long kPcieMapping = 1;  // CU_MEM_RANGE_FLAG_DMA_BUF_MAP
 constexpr int kSyncMemops = 6;                  // CU_POINTER_ATTRIBUTE_SYNC_MEMOPS
 
 struct Driver {
-  int (*init)(unsigned flags);
-  int (*error_name)(int, const char** text);
-  int (*device)(int*, int number);
-  int (*device_at)(int*, const char* bus_id);
-  int (*bus_id)(char*, int length, int device);
-  int (*attribute)(int* value, int attribute, int device);
-  int (*retain)(void** context, int device);
-  int (*set_current)(void* context);
-  int (*allocate)(std::uint64_t*, std::size_t bytes);
-  int (*free)(std::uint64_t);
-  int (*copy_in)(std::uint64_t to, const void* from, std::size_t bytes);
-  int (*copy_out)(void* to, std::uint64_t from, std::size_t bytes);
-  int (*synchronize)();
-  int (*set_pointer)(const void* value, int attribute, std::uint64_t);
-  int (*handle)(void* handle, std::uint64_t, std::size_t bytes, int type, unsigned long long flags);
-  bool whole = true, shares = true;  ///< has it all of them; the last one?
+  Library library{"libcuda.so.1"};
+  int (*init)(unsigned flags) = library.find("cuInit");
+  int (*error_name)(int, const char** text) = library.find("cuGetErrorName");
+  int (*device)(int*, int number) = library.find("cuDeviceGet");
+  int (*device_at)(int*, const char* bus_id) = library.find("cuDeviceGetByPCIBusId");
+  int (*bus_id)(char*, int length, int device) = library.find("cuDeviceGetPCIBusId");
+  int (*attribute)(int* value, int attribute, int device) = library.find("cuDeviceGetAttribute");
+  int (*retain)(void** context, int device) = library.find("cuDevicePrimaryCtxRetain");
+  int (*set_current)(void* context) = library.find("cuCtxSetCurrent");
+  int (*allocate)(std::uint64_t*, std::size_t bytes) = library.find("cuMemAlloc_v2");
+  int (*free)(std::uint64_t) = library.find("cuMemFree_v2");
+  int (*copy_in)(std::uint64_t to, const void* from, std::size_t) = library.find("cuMemcpyHtoD_v2");
+  int (*copy_out)(void* to, std::uint64_t from, std::size_t) = library.find("cuMemcpyDtoH_v2");
+  int (*synchronize)() = library.find("cuCtxSynchronize");
+  int (*set_pointer)(const void* value, int, std::uint64_t) = library.find("cuPointerSetAttribute");
+  bool whole = library.whole();  ///< but for what newer drivers have:
+  int (*handle)(void* handle, std::uint64_t, std::size_t bytes, int type,
+                unsigned long long flags) = library.find("cuMemGetHandleForAddressRange");
 };
 
-Driver load() {
-  void* const library = load_first({"libcuda.so.1"});
-  Driver cuda{};
-  find(library, "cuInit", cuda.init, cuda.whole);
-  find(library, "cuGetErrorName", cuda.error_name, cuda.whole);
-  find(library, "cuDeviceGet", cuda.device, cuda.whole);
-  find(library, "cuDeviceGetByPCIBusId", cuda.device_at, cuda.whole);
-  find(library, "cuDeviceGetPCIBusId", cuda.bus_id, cuda.whole);
-  find(library, "cuDeviceGetAttribute", cuda.attribute, cuda.whole);
-  find(library, "cuDevicePrimaryCtxRetain", cuda.retain, cuda.whole);
-  find(library, "cuCtxSetCurrent", cuda.set_current, cuda.whole);
-  find(library, "cuMemAlloc_v2", cuda.allocate, cuda.whole);
-  find(library, "cuMemFree_v2", cuda.free, cuda.whole);
-  find(library, "cuMemcpyHtoD_v2", cuda.copy_in, cuda.whole);
-  find(library, "cuMemcpyDtoH_v2", cuda.copy_out, cuda.whole);
-  find(library, "cuCtxSynchronize", cuda.synchronize, cuda.whole);
-  find(library, "cuPointerSetAttribute", cuda.set_pointer, cuda.whole);
-  find(library, "cuMemGetHandleForAddressRange", cuda.handle, cuda.shares);
-  return cuda;
-}
-
 const Driver& driver() {
-  static const Driver loaded = load();
+  static const Driver loaded{};
   return loaded;
 }
 
@@ -140,6 +135,7 @@ void open(Gpu& gpu) {
   // Not released: a context of its own for each case would take 0.2 s (of an H200).
   must(gpu, cuda.retain(&gpu.context, gpu.number), "cuDevicePrimaryCtxRetain");
   use(gpu);
+  gpu.bus_id = bus_id_of(cuda.bus_id, gpu);
 }
 
 std::uint64_t allocate(const Gpu& gpu, std::size_t bytes) {
@@ -158,7 +154,7 @@ std::uint64_t allocate(const Gpu& gpu, std::size_t bytes) {
 SharedPart share(const Gpu& gpu, std::uint64_t address, std::size_t bytes, bool pcie) {
   const Driver& cuda = driver();
   int can = 0;
-  if (cuda.shares)
+  if (cuda.handle != nullptr)
     must(gpu, cuda.attribute(&can, kDmabufSupported, gpu.number), "cuDeviceGetAttribute");
   if (can == 0)
     throw Unsupported(
@@ -190,10 +186,6 @@ void free(const Gpu& gpu, std::uint64_t address) noexcept {
   if (driver().set_current(gpu.context) == 0) driver().free(address);
 }
 
-std::string bus_id(const Gpu& gpu) {
-  return bus_id_of(driver().bus_id, gpu);
-}
-
 }  // namespace cuda
 
 namespace rocm {
@@ -203,34 +195,21 @@ constexpr int kNoDevice = 100, kInvalidDevice = 101;
 constexpr int kHostToDevice = 1, kDeviceToHost = 2;  // hipMemcpyKind
 
 struct Driver {
-  int (*set_device)(int);
-  const char* (*error_name)(int);
-  int (*bus_id)(char*, int length, int device);
-  int (*allocate)(void**, std::size_t bytes);
-  int (*free)(void*);
-  int (*copy)(void* to, const void* from, std::size_t bytes, int kind);
-  int (*synchronize)();
-  unsigned (*share)(const void*, std::size_t bytes, int* dmabuf, std::uint64_t* offset);
-  bool whole = true, shares = true;  ///< has it all of them; the last one?
+  Library hip{"libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5"};
+  int (*set_device)(int) = hip.find("hipSetDevice");
+  const char* (*error_name)(int) = hip.find("hipGetErrorName");
+  int (*bus_id)(char*, int length, int device) = hip.find("hipDeviceGetPCIBusId");
+  int (*allocate)(void**, std::size_t bytes) = hip.find("hipMalloc");
+  int (*free)(void*) = hip.find("hipFree");
+  int (*copy)(void* to, const void* from, std::size_t bytes, int kind) = hip.find("hipMemcpy");
+  int (*synchronize)() = hip.find("hipDeviceSynchronize");
+  Library hsa = hip.whole() ? Library{"libhsa-runtime64.so.1"} : Library{};
+  unsigned (*share)(const void*, std::size_t bytes, int* dmabuf,
+                    std::uint64_t* offset) = hsa.find("hsa_amd_portable_export_dmabuf");
 };
 
-Driver load() {
-  void* const library = load_first({"libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5"});
-  Driver hip{};
-  find(library, "hipSetDevice", hip.set_device, hip.whole);
-  find(library, "hipGetErrorName", hip.error_name, hip.whole);
-  find(library, "hipDeviceGetPCIBusId", hip.bus_id, hip.whole);
-  find(library, "hipMalloc", hip.allocate, hip.whole);
-  find(library, "hipFree", hip.free, hip.whole);
-  find(library, "hipMemcpy", hip.copy, hip.whole);
-  find(library, "hipDeviceSynchronize", hip.synchronize, hip.whole);
-  void* const hsa = hip.whole ? load_first({"libhsa-runtime64.so.1"}) : nullptr;
-  find(hsa, "hsa_amd_portable_export_dmabuf", hip.share, hip.shares);
-  return hip;
-}
-
 const Driver& driver() {
-  static const Driver loaded = load();
+  static const Driver loaded{};
   return loaded;
 }
 
@@ -243,9 +222,10 @@ void use(const Gpu& gpu) {
 }
 
 void open(Gpu& gpu) {
-  if (!driver().whole) throw_no_library(gpu, "libamdhip64.so.7, .6 or .5", "AMD's GPUs");
+  if (!driver().hip.whole()) throw_no_library(gpu, "libamdhip64.so.7, .6 or .5", "AMD's GPUs");
   gpu.number = number_of(gpu);
   use(gpu);
+  gpu.bus_id = bus_id_of(driver().bus_id, gpu);
 }
 
 std::uint64_t allocate(const Gpu& gpu, std::size_t bytes) {
@@ -257,7 +237,7 @@ std::uint64_t allocate(const Gpu& gpu, std::size_t bytes) {
 SharedPart share(const Gpu& gpu, std::uint64_t address, std::size_t bytes, bool pcie) {
   if (pcie)
     throw Unsupported("{}: data-direct is NVIDIA's: use --gpu-registration auto", gpu.memory);
-  if (!driver().shares)
+  if (driver().share == nullptr)
     throw Unsupported("{}: that GPU shares no memory as a dma-buf: it takes ROCm 5.6 or newer",
                       gpu.memory);
   int fd = -1;
@@ -286,17 +266,13 @@ void free(const Gpu& gpu, std::uint64_t address) noexcept {
   if (driver().set_device(gpu.number) == 0) driver().free(reinterpret_cast<void*>(address));
 }
 
-std::string bus_id(const Gpu& gpu) {
-  return bus_id_of(driver().bus_id, gpu);
-}
-
 }  // namespace rocm
 
 constexpr std::array kAccelerators{
     Accelerator{kCudaMemory, cuda::open, cuda::use, cuda::allocate, cuda::share, cuda::copy_in,
-                cuda::copy_out, cuda::free, cuda::bus_id, "nvidia-peermem"},
+                cuda::copy_out, cuda::free, "nvidia-peermem"},
     Accelerator{kRocmMemory, rocm::open, rocm::use, rocm::allocate, rocm::share, rocm::copy_in,
-                rocm::copy_out, rocm::free, rocm::bus_id, "amdgpu with ib_peer_mem"},
+                rocm::copy_out, rocm::free, "amdgpu with ib_peer_mem"},
 };
 
 }  // namespace
@@ -329,18 +305,24 @@ std::span<const Way> ways_of(Way how) {
   return {};
 }
 
-/// Of mlx5's own library, which only adapters of NVIDIA's bring; null: it has none.
-template <class Function>
-Function mlx5_function(const char* name) {
-  static void* const library = dlopen("libmlx5.so.1", RTLD_NOW | RTLD_LOCAL);
-  return reinterpret_cast<Function>(library == nullptr ? nullptr : dlsym(library, name));
+/// What of mlx5's own library is used, which only adapters of NVIDIA's bring.
+struct Mlx5 {
+  Library library{"libmlx5.so.1"};
+  int (*path_of)(ibv_context*, char*,
+                 std::size_t) = library.find("mlx5dv_get_data_direct_sysfs_path");
+  ibv_mr* (*register_direct)(ibv_pd*, std::uint64_t offset, std::size_t length, std::uint64_t iova,
+                             int fd, int access,
+                             int mlx5_access) = library.find("mlx5dv_reg_dmabuf_mr");
+};
+
+const Mlx5& mlx5() {
+  static const Mlx5 loaded{};
+  return loaded;
 }
 
 bool has_data_direct(ibv_context& context) {
-  const auto path_of =
-      mlx5_function<int (*)(ibv_context*, char*, std::size_t)>("mlx5dv_get_data_direct_sysfs_path");
   std::array<char, 512> path{};
-  return path_of != nullptr && path_of(&context, path.data(), path.size()) == 0;
+  return mlx5().library.whole() && mlx5().path_of(&context, path.data(), path.size()) == 0;
 }
 
 /// The kernel reaches no such memory in this way, and may in another.
@@ -355,13 +337,10 @@ GpuMemory::GpuMemory(ibv_context& context, const std::string& memory, std::size_
     : kind_(accelerator_of(memory)),
       gpu_{.memory = memory, .which = memory.substr(kind_.memory.size())},
       ways_(ways_of(how)) {
-  if (how == Way::data_direct) {
-    register_direct_ = mlx5_function<decltype(register_direct_)>("mlx5dv_reg_dmabuf_mr");
-    if (register_direct_ == nullptr || !has_data_direct(context))
-      throw Unsupported(
-          "--gpu-registration data-direct: the device has no data-direct engine, or this machine's "
-          "libmlx5.so.1 does not know of any: use --gpu-registration auto");
-  }
+  if (how == Way::data_direct && !has_data_direct(context))
+    throw Unsupported(
+        "--gpu-registration data-direct: the device has no data-direct engine, or this machine's "
+        "libmlx5.so.1 does not know of any: use --gpu-registration auto");
   kind_.open(gpu_);
   try {
     allocate(size_bytes);
@@ -416,7 +395,8 @@ ibv_mr* GpuMemory::register_this_way(ibv_pd& pd, std::size_t offset, std::size_t
   if (ways_.front() == Way::pointer)
     return ibv_reg_mr(&pd, reinterpret_cast<void*>(address), length, access);
   if (ways_.front() == Way::data_direct)
-    return register_direct_(&pd, at, length, address, shared_.dmabuf.get(), access, kDataDirect);
+    return mlx5().register_direct(&pd, at, length, address, shared_.dmabuf.get(), access,
+                                  kDataDirect);
   return ibv_reg_dmabuf_mr(&pd, at, length, address, shared_.dmabuf.get(), access);
 }
 
@@ -458,7 +438,7 @@ void GpuMemory::explain(int error, const std::string& where) const {
       error == kEnotsupp
           ? fmt::format("the driver that owns the dma-buf does not let {} reach it", where)
           : fmt::format("{} registers no dma-buf", where),
-      register_direct_ != nullptr ? "mlx5dv_reg_dmabuf_mr" : "ibv_reg_dmabuf_mr");
+      ways_.front() == Way::data_direct ? "mlx5dv_reg_dmabuf_mr" : "ibv_reg_dmabuf_mr");
   if (ways_.size() == 1)
     throw Unsupported(as_dmabuf + ": use --gpu-registration auto, or --memory host");
   throw Unsupported("{}, and {}; or use --memory host", as_dmabuf, by_address);

@@ -24,6 +24,7 @@ struct Gpu {
   std::string which;        ///< its number or bus ID
   int number = 0;           ///< of the library
   void* context = nullptr;  ///< CUDA's
+  std::string bus_id = {};  ///< "0000:17:00.0", as sysfs writes it; empty: not known
 };
 
 /// A dma-buf, and where in it the shared memory begins.
@@ -46,8 +47,7 @@ struct Accelerator {
   void (*copy_in)(const Gpu&, std::uint64_t to, const void* from, std::size_t bytes);
   void (*copy_out)(const Gpu&, void* to, std::uint64_t from, std::size_t bytes);
   void (*free)(const Gpu&, std::uint64_t address) noexcept;
-  std::string (*bus_id)(const Gpu&);  ///< "0000:17:00.0", as sysfs writes it; empty: not known
-  const char* peer_memory;            ///< the module by which kernels register its addresses
+  const char* peer_memory;  ///< the module by which kernels register its addresses
 };
 
 /// The accelerator whose prefix `memory` has. @pre is_gpu(memory)
@@ -79,8 +79,8 @@ class GpuMemory {
   const char* registering_verb() const noexcept;
   /// The way, as the option's word.
   const char* way() const noexcept;
-  /// "0000:17:00.0"; empty: not known.
-  std::string bus_id() const { return kind_.bus_id(gpu_); }
+  /// As Gpu has it.
+  const std::string& bus_id() const noexcept { return gpu_.bus_id; }
   /// Why try_to_register() has failed, where that is known. @throws Unsupported
   void explain(int error, const std::string& where) const;
 
@@ -97,9 +97,6 @@ class GpuMemory {
   std::uint64_t allocation_ = 0, address_ = 0;
   SharedPart shared_;
   mutable std::span<const GpuRegistration> ways_;  ///< the first is the one in use
-  /// Where it exists: mlx5dv_reg_dmabuf_mr().
-  ibv_mr* (*register_direct_)(ibv_pd*, std::uint64_t offset, std::size_t length, std::uint64_t iova,
-                              int fd, int access, int mlx5_access) = nullptr;
 };
 
 }  // namespace rdmameter

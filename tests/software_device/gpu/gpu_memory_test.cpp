@@ -139,7 +139,7 @@ TEST(CudaMemory, IsFoundByItsBusId) {
   Gpu gpu{.memory = "cuda:0", .which = "0"};
   const Accelerator& cuda = accelerator_of("cuda:0");
   cuda.open(gpu);
-  const std::string bus_id = cuda.bus_id(gpu);
+  const std::string bus_id = gpu.bus_id;
   EXPECT_THAT(bus_id, testing::MatchesRegex("[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\\.0"));
   Gpu same{.memory = "cuda:" + bus_id, .which = bus_id};
   cuda.open(same);
