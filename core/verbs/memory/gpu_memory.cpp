@@ -14,6 +14,7 @@
 #include "core/base/error.h"
 #include "core/base/parse_value.h"
 #include "core/verbs/check.h"
+#include "core/verbs/memory/memory_file.h"
 
 namespace rdmameter {
 namespace {
@@ -358,9 +359,9 @@ GpuMemory::~GpuMemory() {
 /// A dma-buf is of whole pages of the CPU's, an allocation need not begin with one.
 void GpuMemory::allocate(std::size_t size_bytes) {
   const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
-  size_bytes_ = (size_bytes + page - 1) / page * page;
+  size_bytes_ = align_up(size_bytes, page);
   allocation_ = kind_.allocate(gpu_, size_bytes_ + page);
-  address_ = (allocation_ + page - 1) / page * page;
+  address_ = align_up(allocation_, page);
 }
 
 void GpuMemory::share() {
