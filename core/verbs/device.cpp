@@ -327,15 +327,6 @@ std::optional<int> device_numa_node(std::string_view device, const std::filesyst
 
 namespace {
 
-std::string interface_of_gid(ibv_context& context, std::uint8_t port_num) {
-  ibv_gid_entry entry{};
-  std::array<char, IF_NAMESIZE> name{};
-  if (ibv_query_gid_ex(&context, port_num, 0, &entry, 0) != 0 || entry.ndev_ifindex == 0 ||
-      if_indextoname(entry.ndev_ifindex, name.data()) == nullptr)
-    return {};
-  return name.data();
-}
-
 std::string interface_in_sysfs(const ibv_context& context) {
   const auto found = entries_of(
       fmt::format("/sys/class/infiniband/{}/device/net", ibv_get_device_name(context.device)));
@@ -344,7 +335,9 @@ std::string interface_in_sysfs(const ibv_context& context) {
 }
 
 std::string interface_of(ibv_context& context, std::uint8_t port_num) {
-  std::string name = interface_of_gid(context, port_num);
+  ibv_gid_entry first{};
+  std::string name;
+  if (ibv_query_gid_ex(&context, port_num, 0, &first, 0) == 0) name = to_gid(first).netdev;
   if (name.empty()) name = netdev_of_link(context, port_num);
   return name.empty() ? interface_in_sysfs(context) : name;
 }

@@ -14,19 +14,16 @@
 namespace rdmameter {
 namespace {
 
-/// For people: "RoCE v2".
+struct TypeNames {
+  std::string_view word, spoken;  ///< of results, for people
+};
+/// By type.
+constexpr std::array kTypes{TypeNames{"ib", "InfiniBand"}, TypeNames{"roce_v1", "RoCE v1"},
+                            TypeNames{"roce_v2", "RoCE v2"}, TypeNames{"iwarp", "iWARP"}};
+static_assert(kTypes.size() == static_cast<std::size_t>(GidType::iwarp) + 1);
+
 std::string_view spoken(GidType type) {
-  switch (type) {
-    case GidType::ib:
-      return "InfiniBand";
-    case GidType::roce_v1:
-      return "RoCE v1";
-    case GidType::roce_v2:
-      return "RoCE v2";
-    case GidType::iwarp:
-      return "iWARP";
-  }
-  return "?";
+  return kTypes[static_cast<std::size_t>(type)].spoken;
 }
 
 std::string list(std::span<const Gid> gids) {
@@ -45,23 +42,13 @@ std::string_view address_family(const Gid& gid) {
 }  // namespace
 
 std::string_view gid_type_name(GidType type) {
-  switch (type) {
-    case GidType::ib:
-      return "ib";
-    case GidType::roce_v1:
-      return "roce_v1";
-    case GidType::roce_v2:
-      return "roce_v2";
-    case GidType::iwarp:
-      return "iwarp";
-  }
-  return "?";
+  return kTypes[static_cast<std::size_t>(type)].word;
 }
 
 std::optional<GidType> gid_type_from_name(std::string_view name) {
-  for (const GidType type : {GidType::ib, GidType::roce_v1, GidType::roce_v2, GidType::iwarp})
-    if (name == gid_type_name(type)) return type;
-  return std::nullopt;
+  const auto* const found = std::ranges::find(kTypes, name, &TypeNames::word);
+  return found == kTypes.end() ? std::nullopt
+                               : std::optional(static_cast<GidType>(found - kTypes.begin()));
 }
 
 std::string gid_text(const ibv_gid& gid) {
