@@ -53,13 +53,13 @@ class Library {
                     library, whose);
 }
 
-/// @param none  the errors that mean: no such GPU
-void check(const Gpu& gpu, int result, const char* call, const char* name,
-           std::initializer_list<int> none, const char* list) {
+/// @param list  what lists the GPUs
+void check(const Gpu& gpu, int result, const char* call, const char* name, const char* list) {
+  constexpr int kNoDevice = 100, kInvalidDevice = 101;  // of CUDA and of HIP
   if (result == 0) return;
   const std::string text = fmt::format("{} of {}: {} ({})", call, gpu.memory,
                                        name == nullptr ? "unknown error" : name, result);
-  if (std::ranges::find(none, result) != none.end())
+  if (result == kNoDevice || result == kInvalidDevice)
     throw Unsupported("{}: this machine has no such GPU; see `{}`", text, list);
   throw VerbsError(text, EIO);
 }
@@ -83,7 +83,7 @@ std::string bus_id_of(int (*get)(char*, int length, int device), const Gpu& gpu)
 namespace cuda {
 
 // What of CUDA's driver API is used (docs.nvidia.com/cuda/cuda-driver-api), under its names.
-constexpr int kNoDevice = 100, kInvalidDevice = 101, kNotSupported = 801;
+constexpr int kNotSupported = 801;
 constexpr int kDmabufSupported = 124;           // CU_DEVICE_ATTRIBUTE_DMA_BUF_SUPPORTED
 constexpr int kDmabufFd = 1;                    // CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD
 constexpr unsigned long long kPcieMapping = 1;  // CU_MEM_RANGE_FLAG_DMA_BUF_MAPPING_TYPE_PCIE
@@ -118,7 +118,7 @@ const Driver& driver() {
 void must(const Gpu& gpu, int result, const char* call) {
   const char* name = nullptr;
   driver().error_name(result, &name);
-  check(gpu, result, call, name, {kNoDevice, kInvalidDevice}, "nvidia-smi -L");
+  check(gpu, result, call, name, "nvidia-smi -L");
 }
 
 void use(const Gpu& gpu) {
@@ -192,7 +192,6 @@ void free(const Gpu& gpu, std::uint64_t address) noexcept {
 namespace rocm {
 
 // What of HIP and HSA is used (rocm.docs.amd.com), under their names.
-constexpr int kNoDevice = 100, kInvalidDevice = 101;
 constexpr int kHostToDevice = 1, kDeviceToHost = 2;  // hipMemcpyKind
 
 struct Driver {
@@ -215,7 +214,7 @@ const Driver& driver() {
 }
 
 void must(const Gpu& gpu, int result, const char* call) {
-  check(gpu, result, call, driver().error_name(result), {kNoDevice, kInvalidDevice}, "rocminfo");
+  check(gpu, result, call, driver().error_name(result), "rocminfo");
 }
 
 void use(const Gpu& gpu) {
@@ -286,24 +285,11 @@ const Accelerator& accelerator_of(std::string_view memory) {
 namespace {
 
 using Way = GpuRegistration;
-constexpr std::array kShareFirst{Way::dmabuf, Way::pointer};
-constexpr std::array kPointerFirst{Way::pointer, Way::dmabuf};
-constexpr std::array kDirect{Way::data_direct};
 
-std::span<const Way> ways_of(Way how) {
-  switch (how) {
-    case Way::automatic:
-      return kShareFirst;
-    case Way::dmabuf:
-      return std::span(kShareFirst).first(1);
-    case Way::pointer:
-      return std::span(kPointerFirst).first(1);
-    case Way::data_direct:
-      return kDirect;
-    case Way::pointer_first:
-      return kPointerFirst;
-  }
-  return {};
+GpuWays ways_of(Way how) {
+  if (how == Way::automatic) return {Way::dmabuf, Way::pointer};
+  if (how == Way::pointer_first) return {Way::pointer, Way::dmabuf};
+  return {how, {}};
 }
 
 /// What of mlx5's own library is used, which only adapters of NVIDIA's bring.
@@ -337,46 +323,30 @@ GpuMemory::GpuMemory(ibv_context& context, const std::string& memory, std::size_
                      GpuRegistration how)
     : kind_(accelerator_of(memory)),
       gpu_{.memory = memory, .which = memory.substr(kind_.memory.size())},
+      allocation_(nullptr, Free{kind_, gpu_}),
       ways_(ways_of(how)) {
   if (how == Way::data_direct && !has_data_direct(context))
     throw Unsupported(
         "--gpu-registration data-direct: the device has no data-direct engine, or this machine's "
         "libmlx5.so.1 does not know of any: use --gpu-registration auto");
   kind_.open(gpu_);
-  try {
-    allocate(size_bytes);
-    share();
-  } catch (...) {
-    release();
-    throw;
-  }
-}
-
-GpuMemory::~GpuMemory() {
-  release();
-}
-
-/// A dma-buf is of whole pages of the CPU's, an allocation need not begin with one.
-void GpuMemory::allocate(std::size_t size_bytes) {
+  // A dma-buf is of whole pages of the CPU's, an allocation need not begin with one.
   const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
   size_bytes_ = align_up(size_bytes, page);
-  allocation_ = kind_.allocate(gpu_, size_bytes_ + page);
-  address_ = align_up(allocation_, page);
-}
-
-void GpuMemory::share() {
-  if (ways_.size() == 1 && ways_.front() == Way::pointer) return;
+  const std::uint64_t begin = kind_.allocate(gpu_, size_bytes_ + page);
+  allocation_.reset(reinterpret_cast<void*>(begin));
+  address_ = align_up(begin, page);
+  if (how == Way::pointer) return;
   try {
-    shared_ = kind_.share(gpu_, address_, size_bytes_, ways_.front() == Way::data_direct);
+    shared_ = kind_.share(gpu_, address_, size_bytes_, how == Way::data_direct);
   } catch (const Unsupported&) {
-    if (ways_.size() == 1) throw;
+    if (!ways_.second) throw;
     ways_ = ways_of(Way::pointer);
   }
 }
 
-void GpuMemory::release() noexcept {
-  shared_.dmabuf.reset();
-  if (allocation_ != 0) kind_.free(gpu_, allocation_);
+void GpuMemory::Free::operator()(void* address) const noexcept {
+  kind.free(gpu, reinterpret_cast<std::uint64_t>(address));
 }
 
 void GpuMemory::write(std::size_t offset, std::span<const std::byte> bytes) {
@@ -393,9 +363,9 @@ ibv_mr* GpuMemory::register_this_way(ibv_pd& pd, std::size_t offset, std::size_t
                                      int access) const noexcept {
   constexpr int kDataDirect = 1 << 0;  // MLX5DV_REG_DMABUF_ACCESS_DATA_DIRECT
   const std::uint64_t address = address_ + offset, at = shared_.offset + offset;
-  if (ways_.front() == Way::pointer)
+  if (ways_.first == Way::pointer)
     return ibv_reg_mr(&pd, reinterpret_cast<void*>(address), length, access);
-  if (ways_.front() == Way::data_direct)
+  if (ways_.first == Way::data_direct)
     return mlx5().register_direct(&pd, at, length, address, shared_.dmabuf.get(), access,
                                   kDataDirect);
   return ibv_reg_dmabuf_mr(&pd, at, length, address, shared_.dmabuf.get(), access);
@@ -404,10 +374,10 @@ ibv_mr* GpuMemory::register_this_way(ibv_pd& pd, std::size_t offset, std::size_t
 ibv_mr* GpuMemory::try_to_register(ibv_pd& pd, std::size_t offset, std::size_t length,
                                    int access) const noexcept {
   ibv_mr* made = register_this_way(pd, offset, length, access);
-  if (made != nullptr || ways_.size() == 1 || !is_refused(errno)) return made;
+  if (made != nullptr || !ways_.second || !is_refused(errno)) return made;
   const int why = errno;
-  const std::span<const Way> tried = ways_;
-  ways_ = ways_.subspan(1);
+  const GpuWays tried = ways_;
+  ways_ = {*ways_.second, {}};
   made = register_this_way(pd, offset, length, access);
   if (made != nullptr || !is_refused(errno)) return made;
   ways_ = tried;  // another region may go
@@ -416,15 +386,13 @@ ibv_mr* GpuMemory::try_to_register(ibv_pd& pd, std::size_t offset, std::size_t l
 }
 
 const char* GpuMemory::registering_verb() const noexcept {
-  return ways_.front() == Way::pointer       ? "ibv_reg_mr"
-         : ways_.front() == Way::data_direct ? "mlx5dv_reg_dmabuf_mr"
-                                             : "ibv_reg_dmabuf_mr";
+  return ways_.first == Way::pointer       ? "ibv_reg_mr"
+         : ways_.first == Way::data_direct ? "mlx5dv_reg_dmabuf_mr"
+                                           : "ibv_reg_dmabuf_mr";
 }
 
-const char* GpuMemory::way() const noexcept {
-  return ways_.front() == Way::pointer       ? "pointer"
-         : ways_.front() == Way::data_direct ? "data-direct"
-                                             : "dmabuf";
+std::string_view GpuMemory::way() const noexcept {
+  return find_axis("gpu-registration")->words[static_cast<std::size_t>(ways_.first)].text;
 }
 
 void GpuMemory::explain(int error, const std::string& where) const {
@@ -432,15 +400,15 @@ void GpuMemory::explain(int error, const std::string& where) const {
   const std::string by_address = fmt::format(
       "by its address the kernel registers no memory of {} for {}: that takes the module {}",
       gpu_.memory, where, kind_.peer_memory);
-  if (ways_.size() == 1 && ways_.front() == Way::pointer)
+  if (!ways_.second && ways_.first == Way::pointer)
     throw Unsupported(by_address + "; or use --gpu-registration dmabuf");
   const std::string as_dmabuf = fmt::format(
       "{} ({})",
       error == kEnotsupp
           ? fmt::format("the driver that owns the dma-buf does not let {} reach it", where)
           : fmt::format("{} registers no dma-buf", where),
-      ways_.front() == Way::data_direct ? "mlx5dv_reg_dmabuf_mr" : "ibv_reg_dmabuf_mr");
-  if (ways_.size() == 1)
+      ways_.first == Way::data_direct ? "mlx5dv_reg_dmabuf_mr" : "ibv_reg_dmabuf_mr");
+  if (!ways_.second)
     throw Unsupported(as_dmabuf + ": use --gpu-registration auto, or --memory host");
   throw Unsupported("{}, and {}; or use --memory host", as_dmabuf, by_address);
 }

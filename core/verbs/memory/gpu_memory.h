@@ -6,6 +6,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -53,6 +55,12 @@ struct Accelerator {
 /// The accelerator whose prefix `memory` has. @pre is_gpu(memory)
 const Accelerator& accelerator_of(std::string_view memory);
 
+/// The way of registering that is in use, and the one for where the kernel refuses that.
+struct GpuWays {
+  GpuRegistration first;
+  std::optional<GpuRegistration> second;
+};
+
 class GpuMemory {
  public:
   /// @param context  of the device that is to reach it
@@ -61,9 +69,7 @@ class GpuMemory {
   /// @throws VerbsError   a call of the driver's failed: its name and what it says
   GpuMemory(ibv_context& context, const std::string& memory, std::size_t size_bytes,
             GpuRegistration how);
-  GpuMemory(const GpuMemory&) = delete;
-  GpuMemory& operator=(const GpuMemory&) = delete;
-  ~GpuMemory();
+  GpuMemory(GpuMemory&&) = delete;
 
   /// The memory's address on the GPU; the CPU cannot use it.
   std::uint64_t address() const noexcept { return address_; }
@@ -78,25 +84,28 @@ class GpuMemory {
                           int access) const noexcept;
   const char* registering_verb() const noexcept;
   /// The way, as the option's word.
-  const char* way() const noexcept;
+  std::string_view way() const noexcept;
   /// As Gpu has it.
   const std::string& bus_id() const noexcept { return gpu_.bus_id; }
   /// Why try_to_register() has failed, where that is known. @throws Unsupported
   void explain(int error, const std::string& where) const;
 
  private:
-  void allocate(std::size_t size_bytes);
-  void share();
-  void release() noexcept;
+  struct Free {
+    const Accelerator& kind;
+    const Gpu& gpu;
+    void operator()(void* address) const noexcept;
+  };
   ibv_mr* register_this_way(ibv_pd& pd, std::size_t offset, std::size_t length,
                             int access) const noexcept;
 
   const Accelerator& kind_;
   Gpu gpu_;
   std::size_t size_bytes_ = 0;
-  std::uint64_t allocation_ = 0, address_ = 0;
-  SharedPart shared_;
-  mutable std::span<const GpuRegistration> ways_;  ///< the first is the one in use
+  std::unique_ptr<void, Free> allocation_;  ///< an address of the GPU's
+  std::uint64_t address_ = 0;
+  SharedPart shared_;  ///< after the allocation: it goes first
+  mutable GpuWays ways_;
 };
 
 }  // namespace rdmameter
