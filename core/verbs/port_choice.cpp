@@ -30,14 +30,12 @@ struct Listed {
 };
 
 PortFacts facts_of(ibv_context& context, const PortInfo& port, std::uint64_t gid_index) {
-  std::vector<Gid> gids = query_gids(context, port.number);
-  find_subnets(gids);
   return {.device = port.device,
           .number = port.number,
           .state = port.state,
           .link_layer = port.link_layer,
           .iwarp = is_iwarp(context),
-          .gids = gids_to_offer(std::move(gids), gid_index),
+          .gids = gids_to_offer(query_gids(context, port.number), gid_index),
           .lacks = {}};
 }
 
