@@ -109,10 +109,8 @@ void compare_fact(const Port& here, const Port& peer, const char* key, Finding f
 void compare_gid_types(const Port& here, const Port& peer, std::vector<Finding>& findings) {
   const auto ours = here.at("gid_types").get<std::vector<std::string>>();
   const auto theirs = peer.at("gid_types").get<std::vector<std::string>>();
-  const auto is_theirs = [&](const std::string& type) {
-    return std::ranges::find(theirs, type) != theirs.end();
-  };
-  if (ours.empty() || theirs.empty() || std::ranges::any_of(ours, is_theirs)) return;
+  const bool one_is_both = std::ranges::find_first_of(ours, theirs) != ours.end();
+  if (ours.empty() || theirs.empty() || one_is_both) return;
   findings.push_back({"gid_types_of_ends", Weight::problem,
                       fmt::format("no type of GID is at both ends: {} here has {}, {} there {}",
                                   text_of(here, "name"), fmt::join(ours, ", "),

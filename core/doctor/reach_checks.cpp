@@ -61,7 +61,7 @@ bool check_node_guid(Examination& examination, const ExaminedDevice& device) {
   return true;
 }
 
-/// An Ethernet port that is ACTIVE, and the interfaces of its GIDs.
+/// An Ethernet port that is ACTIVE, and the interfaces of its GIDs, of which there are some.
 struct EthernetPort {
   std::string name;
   std::vector<std::string> netdevs;
@@ -71,6 +71,7 @@ std::vector<EthernetPort> ethernet_ports(const Examination& examination) {
   std::vector<EthernetPort> ports;
   for (const auto& [name, device, path] : active_ports(examination))
     if (is_ethernet(path)) ports.push_back({name, netdevs_of(path)});
+  std::erase_if(ports, [](const EthernetPort& port) { return port.netdevs.empty(); });
   return ports;
 }
 
@@ -84,7 +85,6 @@ bool is_there(const fs::path& path) {
 }
 
 bool check_namespace(Examination& examination) {
-  bool known = false;
   const auto is_here = [&](const EthernetPort& port) {
     return std::ranges::any_of(port.netdevs, [&](const std::string& netdev) {
       return is_there(netdev_folder(examination, netdev));
@@ -94,8 +94,6 @@ bool check_namespace(Examination& examination) {
   // One that was given away is no problem beside others that are here.
   const auto tell = std::ranges::any_of(ports, is_here) ? &Examination::warn : &Examination::fail;
   for (const EthernetPort& port : ports) {
-    if (port.netdevs.empty()) continue;
-    known = true;
     if (is_here(port)) continue;
     (examination.*tell)(
         fmt::format("no GID of {} has its network interface here ({} is in another "
@@ -105,7 +103,7 @@ bool check_namespace(Examination& examination) {
         "run in that namespace (`ip netns exec`, the host's network of a container), "
         "or move the interface here");
   }
-  return known;
+  return !ports.empty();
 }
 
 /// Interfaces with their IPv4 networks without a gateway, by address and mask, from the kernel's
@@ -128,21 +126,19 @@ std::vector<std::pair<std::string, std::string>> connected_networks(const fs::pa
 bool check_subnets(Examination& examination) {
   if (!is_there(examination.trees.proc / "net/route")) return false;
   const auto networks = connected_networks(examination.trees.proc);
-  const auto share = [&](const std::string& a, const std::string& b) {
-    return a != b && std::ranges::any_of(networks, [&](const auto& of_a) {
-             return of_a.first == a && std::ranges::any_of(networks, [&](const auto& of_b) {
-                      return of_b.first == b && of_b.second == of_a.second;
-                    });
-           });
+  const auto has = [](const EthernetPort& port, const std::string& netdev) {
+    return std::ranges::find(port.netdevs, netdev) != port.netdevs.end();
+  };
+  const auto share = [&](const EthernetPort& one, const EthernetPort& other) {
+    for (const auto& [a, of_a] : networks)
+      for (const auto& [b, of_b] : networks)
+        if (a != b && of_a == of_b && has(one, a) && has(other, b)) return true;
+    return false;
   };
   const std::vector<EthernetPort> ports = ethernet_ports(examination);
   for (std::size_t i = 0; i < ports.size(); ++i)
     for (std::size_t j = i + 1; j < ports.size(); ++j) {
-      const bool one_network = std::ranges::any_of(ports[i].netdevs, [&](const std::string& a) {
-        return std::ranges::any_of(ports[j].netdevs,
-                                   [&](const std::string& b) { return share(a, b); });
-      });
-      if (!one_network) continue;
+      if (!share(ports[i], ports[j])) continue;
       examination.warn(
           fmt::format("{} and {} are in one IPv4 subnet: this machine may answer for the "
                       "address of one by the other, and packets take the wrong port",
@@ -154,10 +150,9 @@ bool check_subnets(Examination& examination) {
 }
 
 bool check_bond(Examination& examination) {
-  bool known = false;
-  for (const EthernetPort& port : ethernet_ports(examination))
+  const std::vector<EthernetPort> ports = ethernet_ports(examination);
+  for (const EthernetPort& port : ports)
     for (const std::string& netdev : port.netdevs) {
-      known = true;
       if (!is_there(netdev_folder(examination, netdev) / "bonding")) continue;
       examination.warn(fmt::format("{} is the bond {}: one QP uses one of its ports, and has no "
                                    "more than that one's rate",
@@ -165,7 +160,7 @@ bool check_bond(Examination& examination) {
                        "measure with several QPs (--qps), and with --flow-label spread");
       break;
     }
-  return known;
+  return !ports.empty();
 }
 
 /// A PCIe function: the address of its bus and slot, and its number there.
