@@ -4,7 +4,6 @@
 #include <arpa/inet.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <ifaddrs.h>
 #include <net/if.h>
 #include <unistd.h>
 
@@ -13,7 +12,6 @@
 #include <cstring>
 #include <exception>
 #include <filesystem>
-#include <memory>
 #include <span>
 #include <string>
 
@@ -166,10 +164,8 @@ std::string interface_of(ibv_context& context, std::uint8_t port_num) {
 
 std::vector<Gid> addresses_of(const std::string& interface) {
   std::vector<Gid> addresses;
-  ifaddrs* list = nullptr;
-  if (getifaddrs(&list) != 0) return addresses;
-  const std::unique_ptr<ifaddrs, decltype(&freeifaddrs)> owner{list, freeifaddrs};
-  for (const ifaddrs* each = list; each != nullptr; each = each->ifa_next) {
+  const auto list = interface_addresses();
+  for (const ifaddrs* each = list.get(); each != nullptr; each = each->ifa_next) {
     Gid gid{.index = 0, .value = {}, .type = GidType::iwarp, .netdev = interface};
     if (interface == each->ifa_name && gid_of_address(each->ifa_addr, gid.value))
       addresses.push_back(gid);
