@@ -8,7 +8,6 @@
 #include <exception>
 #include <set>
 #include <tuple>
-#include <utility>
 
 #include "core/base/error.h"
 #include "core/verbs/device.h"
