@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <tuple>
 
 #include "core/base/error.h"
 
@@ -72,9 +71,9 @@ bool is_link_local(const ibv_gid& gid) {
   return gid.raw[0] == 0xfe && (gid.raw[1] & 0xc0) == 0x80;
 }
 
-int gid_rank(const Gid& gid) {
+std::tuple<bool, int, std::uint32_t> gid_order(const Gid& gid) {
   const int address = is_ipv4_mapped(gid.value) ? 0 : is_link_local(gid.value) ? 2 : 1;
-  return (gid.type == GidType::roce_v2 ? 0 : 3) + address;
+  return {!gid.here(), (gid.type == GidType::roce_v2 ? 0 : 3) + address, gid.index};
 }
 
 Gid choose_gid(std::span<const Gid> gids, int link_layer, std::uint64_t requested,
@@ -85,8 +84,7 @@ Gid choose_gid(std::span<const Gid> gids, int link_layer, std::uint64_t requeste
                              ? "Give its network interface an address and set it up."
                              : "Is a subnet manager running?");
   if (requested == kAuto && link_layer == IBV_LINK_LAYER_ETHERNET)
-    return *std::ranges::min_element(
-        gids, {}, [](const Gid& gid) { return std::tuple(!gid.here(), gid_rank(gid), gid.index); });
+    return *std::ranges::min_element(gids, {}, gid_order);
   const std::uint64_t index = requested == kAuto ? 0 : requested;
   const auto found =
       std::ranges::find_if(gids, [index](const Gid& gid) { return gid.index == index; });

@@ -71,8 +71,7 @@ std::vector<Gid> gids_to_offer(std::vector<Gid> gids, std::uint64_t requested) {
   }
   constexpr std::uint32_t kMostIndex = 255;  // of ibv_global_route
   std::erase_if(gids, [](const Gid& gid) { return gid.index > kMostIndex; });
-  std::ranges::sort(
-      gids, {}, [](const Gid& gid) { return std::tuple(!gid.here(), gid_rank(gid), gid.index); });
+  std::ranges::sort(gids, {}, gid_order);
   if (gids.size() > kMostGidsOffered) gids.resize(kMostGidsOffered);
   return gids;
 }
