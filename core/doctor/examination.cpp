@@ -99,8 +99,7 @@ ToldVersions versions_of(const Examination& examination) {
   const nlohmann::ordered_json host = host_json(examination.trees);
   ToldVersions versions{.rdmameter = text_of(host.at("version")),
                         .kernel = text_of(host.at("kernel")),
-                        .libibverbs = text_of(host.at("libibverbs")),
-                        .devices = {}};
+                        .libibverbs = text_of(host.at("libibverbs"))};
   for (const ExaminedDevice& device : examination.devices) {
     const nlohmann::ordered_json slot = device_slot_json(device.name, examination.trees.sysfs);
     versions.devices.push_back({.name = device.name,
@@ -160,7 +159,7 @@ void Examination::fail(std::string cause, std::string remedy) {
 }
 
 Examination examine(const KernelTrees& trees, std::optional<DeviceAccess> access) {
-  Examination examination{trees, std::move(access), devices_of(trees), {}, {}};
+  Examination examination{trees, std::move(access), devices_of(trees)};
   for (const auto& checks : {host_checks(), device_checks(), reach_checks()})
     for (const Check& check : checks) {
       examination.check = check.name;
@@ -212,8 +211,7 @@ nlohmann::ordered_json examination_json(const Examination& examination) {
   ToldExamination told{.findings = examination.findings,
                        .unknown = examination.unknown,
                        .versions = versions_of(examination),
-                       .ports = ports_of(examination),
-                       .thresholds = {}};
+                       .ports = ports_of(examination)};
   for (const auto& [name, value, source] : kThresholds)
     told.thresholds.push_back({std::string(name), value, std::string(source)});
   return write_fields(told, FieldForm::message);
@@ -242,7 +240,7 @@ std::vector<ObjectUse> objects_of(ibv_context& context) {
 }
 
 DeviceAccess::Device try_device(const std::string& name) {
-  DeviceAccess::Device device{.name = name, .failure = {}, .remedy = {}, .objects = {}};
+  DeviceAccess::Device device{.name = name};
   try {
     device.objects = objects_of(*open_device(name));
   } catch (const VerbsError& error) {

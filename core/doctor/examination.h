@@ -73,7 +73,7 @@ struct Examination {
   std::vector<ExaminedDevice> devices;  ///< sorted by name
   std::vector<Finding> findings;        ///< problems first
   std::vector<std::string> unknown;     ///< checks for which the kernel shows nothing
-  std::string_view check = {};          ///< the one that runs: its name is what findings have
+  std::string_view check;               ///< the one that runs: its name is what findings have
 
   void warn(std::string cause, std::string remedy);
   void fail(std::string cause, std::string remedy);

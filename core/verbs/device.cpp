@@ -136,7 +136,7 @@ constexpr std::pair<std::uint8_t, std::uint32_t> kLanes[] = {
 constexpr std::array<std::uint32_t, 2> kTakesTos{0x8086, 0x1425};
 
 Gid to_gid(const ibv_gid_entry& entry) {
-  Gid gid{.index = entry.gid_index, .value = entry.gid, .type = GidType::ib, .netdev = {}};
+  Gid gid{.index = entry.gid_index, .value = entry.gid, .type = GidType::ib};
   if (entry.gid_type == IBV_GID_TYPE_ROCE_V1) gid.type = GidType::roce_v1;
   if (entry.gid_type == IBV_GID_TYPE_ROCE_V2) gid.type = GidType::roce_v2;
   std::array<char, IF_NAMESIZE> name{};
@@ -164,7 +164,7 @@ std::vector<Gid> addresses_of(const std::string& interface) {
   std::vector<Gid> addresses;
   const auto list = interface_addresses();
   for (const ifaddrs* each = list.get(); each != nullptr; each = each->ifa_next) {
-    Gid gid{.index = 0, .value = {}, .type = GidType::iwarp, .netdev = interface};
+    Gid gid{.type = GidType::iwarp, .netdev = interface};
     if (interface == each->ifa_name && gid_of_address(each->ifa_addr, gid.value))
       addresses.push_back(gid);
   }

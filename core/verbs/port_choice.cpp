@@ -34,12 +34,11 @@ PortFacts facts_of(ibv_context& context, const PortInfo& port, std::uint64_t gid
           .state = port.state,
           .link_layer = port.link_layer,
           .iwarp = is_iwarp(context),
-          .gids = gids_to_offer(query_gids(context, port.number), gid_index),
-          .lacks = {}};
+          .gids = gids_to_offer(query_gids(context, port.number), gid_index)};
 }
 
 Listed list_device(const std::string& name, std::uint64_t gid_index) {
-  Listed listed{.context = open_device(name), .model = {}, .ports = {}};
+  Listed listed{.context = open_device(name)};
   const DeviceLimits limits = query_limits(*listed.context);
   listed.model = {limits.vendor_id, limits.vendor_part_id, listed.context->device->transport_type};
   for (unsigned number = 1; number <= limits.phys_port_cnt; ++number)
@@ -92,7 +91,7 @@ std::vector<PortFacts> list_ports(std::string_view device, std::uint64_t gid_ind
     try {
       listed.push_back(list_device(name, gid_index));
     } catch (const std::exception&) {  // reported when it is opened
-      listed.emplace_back().ports.push_back({.device = name, .gids = {}, .lacks = {}});
+      listed.emplace_back().ports.push_back({.device = name});
     }
   }
   try {
@@ -331,8 +330,7 @@ std::string choice_text(const EndPorts& end, const PortFacts& taken, Transport t
 
 std::string not_joined_text(const PortPair& fixed, std::span<const PortFacts> all_mine,
                             std::span<const PortFacts> all_theirs, Transport transport) {
-  const EndSettings open{
-      .device = {}, .port_num = kAuto, .gid_index = kAuto, .core = {}, .memory = {}};
+  const EndSettings open{.port_num = kAuto, .gid_index = kAuto};
   EndSettings mine = open;  // best with the port that this end has already
   mine.device = fixed.mine->device;
   mine.port_num = fixed.mine->number;

@@ -30,7 +30,7 @@ namespace rdmameter {
 /// The result of the negotiation. Without a vendor the connection is as the standard has it.
 struct Ece {
   std::uint32_t vendor_id = 0, options = 0;
-  std::string failed = {};  ///< the call that failed; empty: none, or the device has no ECE
+  std::string failed;  ///< the call that failed; empty: none, or the device has no ECE
 };
 
 // How rdma_cm's events are awaited: in poll(), until a deadline, never past an interrupt, and not

@@ -26,7 +26,7 @@ struct Gpu {
   std::string which;        ///< its number or bus ID
   int number = 0;           ///< of the library
   void* context = nullptr;  ///< CUDA's
-  std::string bus_id = {};  ///< "0000:17:00.0", as sysfs writes it; empty: not known
+  std::string bus_id;       ///< "0000:17:00.0", as sysfs writes it; empty: not known
 };
 
 /// A dma-buf, and where in it the shared memory begins.

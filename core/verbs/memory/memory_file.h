@@ -22,7 +22,7 @@ enum class FileMemory : std::uint8_t {
 struct MappedPages {
   void* data = nullptr;
   std::size_t size_bytes = 0;  ///< whole pages, of a file those of its own size
-  Descriptor dmabuf = {};      ///< that they are of; none: of none
+  Descriptor dmabuf;           ///< that they are of; none: of none
 };
 
 /// The least multiple of `unit` that holds `size`.
