@@ -29,23 +29,19 @@ struct Found {
 };
 
 /// The first of several that this machine has, never unloaded: a driver has threads of its own.
-class Library {
- public:
+struct Library {
   Library(std::initializer_list<const char*> names) {
     for (const char* name : names)
-      if (handle_ == nullptr) handle_ = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+      if (handle == nullptr) handle = dlopen(name, RTLD_NOW | RTLD_LOCAL);
   }
   Found find(const char* name) {
-    const Found found{handle_ == nullptr ? nullptr : dlsym(handle_, name)};
-    whole_ = whole_ && found.address != nullptr;
+    const Found found{handle == nullptr ? nullptr : dlsym(handle, name)};
+    whole = whole && found.address != nullptr;
     return found;
   }
-  /// Has it all functions that were looked for so far?
-  bool whole() const { return whole_; }
 
- private:
-  void* handle_ = nullptr;
-  bool whole_ = true;
+  void* handle = nullptr;
+  bool whole = true;  ///< has it all functions that were looked for so far?
 };
 
 [[noreturn]] void throw_no_library(const Gpu& gpu, const char* library, const char* whose) {
@@ -105,7 +101,7 @@ struct Driver {
   int (*copy_out)(void* to, std::uint64_t from, std::size_t) = library.find("cuMemcpyDtoH_v2");
   int (*synchronize)() = library.find("cuCtxSynchronize");
   int (*set_pointer)(const void* value, int, std::uint64_t) = library.find("cuPointerSetAttribute");
-  bool whole = library.whole();  ///< but for what newer drivers have:
+  bool whole = library.whole;  ///< but for what newer drivers have:
   int (*handle)(void* handle, std::uint64_t, std::size_t bytes, int type,
                 unsigned long long flags) = library.find("cuMemGetHandleForAddressRange");
 };
@@ -203,7 +199,7 @@ struct Driver {
   int (*free)(void*) = hip.find("hipFree");
   int (*copy)(void* to, const void* from, std::size_t bytes, int kind) = hip.find("hipMemcpy");
   int (*synchronize)() = hip.find("hipDeviceSynchronize");
-  Library hsa = hip.whole() ? Library{"libhsa-runtime64.so.1"} : Library{};
+  Library hsa = hip.whole ? Library{"libhsa-runtime64.so.1"} : Library{};
   unsigned (*share)(const void*, std::size_t bytes, int* dmabuf,
                     std::uint64_t* offset) = hsa.find("hsa_amd_portable_export_dmabuf");
 };
@@ -222,7 +218,7 @@ void use(const Gpu& gpu) {
 }
 
 void open(Gpu& gpu) {
-  if (!driver().hip.whole()) throw_no_library(gpu, "libamdhip64.so.7, .6 or .5", "AMD's GPUs");
+  if (!driver().hip.whole) throw_no_library(gpu, "libamdhip64.so.7, .6 or .5", "AMD's GPUs");
   gpu.number = number_of(gpu);
   use(gpu);
   gpu.bus_id = bus_id_of(driver().bus_id, gpu);
@@ -309,7 +305,7 @@ const Mlx5& mlx5() {
 
 bool has_data_direct(ibv_context& context) {
   std::array<char, 512> path{};
-  return mlx5().library.whole() && mlx5().path_of(&context, path.data(), path.size()) == 0;
+  return mlx5().library.whole && mlx5().path_of(&context, path.data(), path.size()) == 0;
 }
 
 /// The kernel reaches no such memory in this way, and may in another.
