@@ -33,15 +33,15 @@ class ObjectCall : public ControlCall {
   [[noreturn]] void fail(int error) const override {
     if constexpr (requires { kind_.fail_to_make(error); })
       if (makes_) kind_.fail_to_make(error);
-    ControlCall::fail(error);
+    throw_failure(verb(), kind_.object(), error);
   }
   void undo() noexcept override { object_.reset(); }
-  std::string_view verb() const noexcept override {
-    return makes_ ? kind_.making_verb() : kind_.freeing_verb;
-  }
-  std::string object() const override { return kind_.object(); }
 
  protected:
+  virtual std::string_view verb() const noexcept {
+    return makes_ ? kind_.making_verb() : kind_.freeing_verb;
+  }
+
   Kind kind_;  ///< before the objects: they go first
   const bool makes_;
   std::vector<typename Kind::Object> held_;

@@ -78,9 +78,9 @@ class ModifyQp final : public ObjectCall<Qps> {
     step_ = step(before_);
   }
   int call() noexcept override { return step_.take(*object_); }
-  std::string_view verb() const noexcept override { return kSteps[before_]; }
 
  private:
+  std::string_view verb() const noexcept override { return kSteps[before_]; }
   /// The n-th step of the way to RTS, for the QP of the call.
   QpStep step(std::size_t n) const {
     const Transport transport = kind_.test_case.transport;
@@ -88,7 +88,7 @@ class ModifyQp final : public ObjectCall<Qps> {
     if (n == 1) return rtr_step(transport, path_, object_->qp_num, 0);
     return rts_step(transport, path_, 0);
   }
-  void take(std::size_t n) { check_errno_value(step(n).take(*object_), kSteps[n], object()); }
+  void take(std::size_t n) { check_errno_value(step(n).take(*object_), kSteps[n], kind_.object()); }
 
   const QpPath path_;
   const std::size_t before_;
