@@ -4,8 +4,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <exception>
 #include <iterator>
+#include <mutex>
+#include <optional>
+#include <thread>
 #include <utility>
+#include <vector>
 
 #include "core/base/error.h"
 #include "core/base/error_text.h"
@@ -26,120 +33,147 @@ constexpr seconds kBegins{60};
 constexpr seconds kEnds{5};
 constexpr milliseconds kLook{50};  ///< how often a wait looks for the user's interrupt
 
-double in_seconds(BackgroundTraffic::Clock::duration time) {
+using Clock = std::chrono::steady_clock;
+
+double in_seconds(Clock::duration time) {
   return std::chrono::duration<double>(time).count();
 }
 
-}  // namespace
-
-BackgroundTraffic::BackgroundTraffic(const TestCase& background, const MakeBackground& make)
-    : case_(background), thread_(start_thread([this, make] { run(make); })) {}
-
-BackgroundTraffic::~BackgroundTraffic() {
-  end_.raise();
-  {
-    std::unique_lock lock{mutex_};
-    if (!changed_.wait_for(lock, kEnds, [this] { return ended_; })) end_.raise();
-  }
-  thread_.join();
-}
-
-void BackgroundTraffic::run(const MakeBackground& make) noexcept {
-  std::exception_ptr failure;
-  try {
-    const IntervalListener listener{
-        .hear = [this](const TestCase&, const ProgressInterval& each) { hear(each); }};
-    make(case_, listener, end_)->measure(case_);
-  } catch (...) {
-    failure = std::current_exception();
-  }
-  {
-    const std::scoped_lock lock{mutex_};
-    failure_ = failure;
-    ended_ = true;
-  }
-  changed_.notify_all();
-}
-
-void BackgroundTraffic::hear(const ProgressInterval& interval) {
-  {
-    const std::scoped_lock lock{mutex_};
-    const auto now = Clock::now();
-    if (samples_.empty()) {
-      if (interval.operations == 0) return;
-      samples_.push_back({now, 0});  // the first interval may be a part of one
-    } else {
-      samples_.push_back({now, samples_.back().operations + interval.operations});
+/// Traffic on a thread and a session of its own, which goes on until it is ended.
+class BackgroundTraffic {
+ public:
+  /// Begins the traffic. @param background  goes on until interrupted, with short intervals; copied
+  BackgroundTraffic(const TestCase& background, const MakeBackground& make)
+      : case_(background), thread_(start_thread([this, make] { run(make); })) {}
+  BackgroundTraffic(BackgroundTraffic&&) = delete;  // its thread holds its address
+  /// Ends it, and waits for that.
+  ~BackgroundTraffic() {
+    end_.raise();
+    {
+      std::unique_lock lock{mutex_};
+      if (!changed_.wait_for(lock, kEnds, [this] { return ended_; })) end_.raise();
     }
+    thread_.join();
   }
-  changed_.notify_all();
-}
 
-/// Of the last kSteady, is all known, and did something go on in it?
-bool BackgroundTraffic::steady() const {
-  if (samples_.size() < 2 || samples_.back().at - samples_.front().at < kSteady) return false;
-  const auto from = samples_.back().at - kSteady;
-  return static_cast<double>(samples_.back().operations) > operations_until(from);
-}
-
-void BackgroundTraffic::throw_why_it_ended() const {
-  const std::string what = fmt::format("the background, {}, ", case_.test);
-  try {
-    if (failure_) std::rethrow_exception(failure_);
-  } catch (const Unsupported& error) {
-    throw Unsupported(what + "cannot be: " + error.what());
-  } catch (const std::exception& error) {
-    throw MeasurementError(what + "failed: " + error_text(error));
+  /// Waits until it has run for kSteady without a pause as long as that.
+  /// @throws MeasurementError, Unsupported  why it does not run
+  /// @throws Interrupted                    the user ends
+  void await_steady(const InterruptSource& user) {
+    const Deadline deadline = Deadline::in(kBegins);
+    std::unique_lock lock{mutex_};
+    while (!changed_.wait_for(lock, kLook, [this] { return ended_ || steady(); })) {
+      if (user.requested()) throw Interrupted("interrupted");
+      if (deadline.passed())
+        throw MeasurementError("the background, {}, has not begun within {} s", case_.test,
+                               kBegins.count());
+    }
+    if (ended_) throw_why_it_ended();
+    if (alone_per_s_) return;
+    const Sample& last = samples_.back();
+    const auto from = last.at - kSteady;
+    alone_per_s_ = (static_cast<double>(last.operations) - operations_until(from)) /
+                   in_seconds(last.at - from);
   }
-  throw MeasurementError(what + "ended by itself");
-}
 
-void BackgroundTraffic::await_steady(const InterruptSource& user) {
-  const Deadline deadline = Deadline::in(kBegins);
-  std::unique_lock lock{mutex_};
-  while (!changed_.wait_for(lock, kLook, [this] { return ended_ || steady(); })) {
-    if (user.requested()) throw Interrupted("interrupted");
-    if (deadline.passed())
-      throw MeasurementError("the background, {}, has not begun within {} s", case_.test,
-                             kBegins.count());
+  /// The traffic's figures for this time, in steps of its intervals, the first and the last in
+  /// proportion. Waits for the interval in which the time ends.
+  /// @throws MeasurementError  the traffic has ended meanwhile
+  BackgroundData between(Clock::time_point begin, Clock::time_point end) {
+    std::unique_lock lock{mutex_};
+    const auto known = [&] { return ended_ || samples_.back().at >= end; };
+    if (!changed_.wait_for(lock, kEnds, known))
+      throw MeasurementError("the background, {}, no longer tells what it does", case_.test);
+    if (ended_) throw_why_it_ended();
+    const double operations = operations_until(end) - operations_until(begin);
+    const auto count = static_cast<std::uint64_t>(operations + 0.5);
+    const auto last = std::ranges::lower_bound(samples_, end, {}, &Sample::at);
+    samples_.erase(samples_.begin(), std::prev(last));
+    return {.operations = count,
+            .window_ns = static_cast<std::uint64_t>(
+                std::chrono::duration_cast<std::chrono::nanoseconds>(end - begin).count()),
+            .bytes = count * case_.size_bytes,
+            .alone_per_s = alone_per_s_};
   }
-  if (ended_) throw_why_it_ended();
-  if (alone_per_s_) return;
-  const Sample& last = samples_.back();
-  const auto from = last.at - kSteady;
-  alone_per_s_ =
-      (static_cast<double>(last.operations) - operations_until(from)) / in_seconds(last.at - from);
-}
 
-/// @pre  there are samples
-double BackgroundTraffic::operations_until(Clock::time_point when) const {
-  const auto after = std::ranges::lower_bound(samples_, when, {}, &Sample::at);
-  if (after == samples_.begin()) return static_cast<double>(after->operations);
-  const Sample& before = *std::prev(after);
-  if (after == samples_.end()) return static_cast<double>(before.operations);
-  const double share = in_seconds(when - before.at) / in_seconds(after->at - before.at);
-  return static_cast<double>(before.operations) +
-         share * static_cast<double>(after->operations - before.operations);
-}
+ private:
+  /// Operations up to a point in time.
+  struct Sample {
+    Clock::time_point at;
+    std::uint64_t operations;
+  };
 
-BackgroundData BackgroundTraffic::between(Clock::time_point begin, Clock::time_point end) {
-  std::unique_lock lock{mutex_};
-  const auto known = [&] { return ended_ || samples_.back().at >= end; };
-  if (!changed_.wait_for(lock, kEnds, known))
-    throw MeasurementError("the background, {}, no longer tells what it does", case_.test);
-  if (ended_) throw_why_it_ended();
-  const double operations = operations_until(end) - operations_until(begin);
-  const auto count = static_cast<std::uint64_t>(operations + 0.5);
-  const auto last = std::ranges::lower_bound(samples_, end, {}, &Sample::at);
-  samples_.erase(samples_.begin(), std::prev(last));
-  return {.operations = count,
-          .window_ns = static_cast<std::uint64_t>(
-              std::chrono::duration_cast<std::chrono::nanoseconds>(end - begin).count()),
-          .bytes = count * case_.size_bytes,
-          .alone_per_s = alone_per_s_};
-}
+  void run(const MakeBackground& make) noexcept {
+    std::exception_ptr failure;
+    try {
+      const IntervalListener listener{
+          .hear = [this](const TestCase&, const ProgressInterval& each) { hear(each); }};
+      make(case_, listener, end_)->measure(case_);
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    {
+      const std::scoped_lock lock{mutex_};
+      failure_ = failure;
+      ended_ = true;
+    }
+    changed_.notify_all();
+  }
 
-namespace {
+  void hear(const ProgressInterval& interval) {
+    {
+      const std::scoped_lock lock{mutex_};
+      const auto now = Clock::now();
+      if (samples_.empty()) {
+        if (interval.operations == 0) return;
+        samples_.push_back({now, 0});  // the first interval may be a part of one
+      } else {
+        samples_.push_back({now, samples_.back().operations + interval.operations});
+      }
+    }
+    changed_.notify_all();
+  }
+
+  /// Of the last kSteady, is all known, and did something go on in it?
+  bool steady() const {
+    if (samples_.size() < 2 || samples_.back().at - samples_.front().at < kSteady) return false;
+    const auto from = samples_.back().at - kSteady;
+    return static_cast<double>(samples_.back().operations) > operations_until(from);
+  }
+
+  /// @pre  there are samples
+  double operations_until(Clock::time_point when) const {
+    const auto after = std::ranges::lower_bound(samples_, when, {}, &Sample::at);
+    if (after == samples_.begin()) return static_cast<double>(after->operations);
+    const Sample& before = *std::prev(after);
+    if (after == samples_.end()) return static_cast<double>(before.operations);
+    const double share = in_seconds(when - before.at) / in_seconds(after->at - before.at);
+    return static_cast<double>(before.operations) +
+           share * static_cast<double>(after->operations - before.operations);
+  }
+
+  [[noreturn]] void throw_why_it_ended() const {
+    const std::string what = fmt::format("the background, {}, ", case_.test);
+    try {
+      if (failure_) std::rethrow_exception(failure_);
+    } catch (const Unsupported& error) {
+      throw Unsupported(what + "cannot be: " + error.what());
+    } catch (const std::exception& error) {
+      throw MeasurementError(what + "failed: " + error_text(error));
+    }
+    throw MeasurementError(what + "ended by itself");
+  }
+
+  const TestCase case_;
+  InterruptSource end_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<Sample> samples_;  ///< guarded by mutex_, as what follows
+  std::optional<double> alone_per_s_;
+  std::exception_ptr failure_;
+  bool ended_ = false;
+  std::thread thread_;  ///< last: it uses all of the above
+};
 
 class BackgroundMeasurer final : public MeasurerOver {
  public:
@@ -192,7 +226,6 @@ TestCase BackgroundMeasurer::with_wait(TestCase test_case) const {
 }
 
 Outcome BackgroundMeasurer::beside(const TestCase& test_case) {
-  using Clock = BackgroundTraffic::Clock;
   if (!traffic_) traffic_ = std::make_unique<BackgroundTraffic>(with_wait(*current_), make_);
   traffic_->await_steady(interrupt_);
   const auto began = Clock::now();

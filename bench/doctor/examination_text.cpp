@@ -22,7 +22,8 @@ constexpr std::size_t kToldByRun = 2;
 /// The text of a key; "not known": it is null.
 std::string text_of(const nlohmann::ordered_json& object, const char* key) {
   const nlohmann::ordered_json& text = fact_at(object, key);
-  return text.is_string() ? text.get<std::string>() : "not known";
+  if (text.is_null()) return "not known";
+  return text.is_string() ? text.get<std::string>() : text.dump();
 }
 
 std::string versions_text(const nlohmann::ordered_json& versions, std::size_t width) {
@@ -95,32 +96,32 @@ bool differ(const Port& here, const Port& peer, const char* key) {
   return !ours.is_null() && !theirs.is_null() && ours != theirs;
 }
 
-/// "mlx5_0/1 here has 100 Gb/sec (4X EDR), mlx5_1/1 there 40 Gb/sec (4X QDR)"
-template <class Value>
-std::string both(const Port& here, const Port& peer, const char* key) {
-  return fmt::format("{} here has {}, {} there {}", here.at("name").get<std::string>(),
-                     here.at(key).get<Value>(), peer.at("name").get<std::string>(),
-                     peer.at(key).get<Value>());
+/// Adds the finding where the two differ. Its cause goes on with "mlx5_0/1 here has 100 Gb/sec
+/// (4X EDR), mlx5_1/1 there 40 Gb/sec (4X QDR)".
+void compare_fact(const Port& here, const Port& peer, const char* key, Finding finding,
+                  std::vector<Finding>& findings) {
+  if (!differ(here, peer, key)) return;
+  finding.cause += fmt::format("{} here has {}, {} there {}", text_of(here, "name"),
+                               text_of(here, key), text_of(peer, "name"), text_of(peer, key));
+  findings.push_back(std::move(finding));
 }
 
 void compare_gid_types(const Port& here, const Port& peer, std::vector<Finding>& findings) {
   const auto ours = here.at("gid_types").get<std::vector<std::string>>();
   const auto theirs = peer.at("gid_types").get<std::vector<std::string>>();
-  const auto is_theirs = [&](const std::string& type) {
-    return std::ranges::find(theirs, type) != theirs.end();
-  };
-  if (ours.empty() || theirs.empty() || std::ranges::any_of(ours, is_theirs)) return;
+  const bool one_is_both = std::ranges::find_first_of(ours, theirs) != ours.end();
+  if (ours.empty() || theirs.empty() || one_is_both) return;
   findings.push_back({"gid_types_of_ends", Weight::problem,
                       fmt::format("no type of GID is at both ends: {} here has {}, {} there {}",
-                                  here.at("name").get<std::string>(), fmt::join(ours, ", "),
-                                  peer.at("name").get<std::string>(), fmt::join(theirs, ", ")),
+                                  text_of(here, "name"), fmt::join(ours, ", "),
+                                  text_of(peer, "name"), fmt::join(theirs, ", ")),
                       "give both netdevs an IP address of one subnet, and both drivers RoCE v2 "
                       "(cma_roce_mode)"});
 }
 
 /// What an examination says of the device that a port ("mlx5_0/1") is of; null: nothing.
 nlohmann::ordered_json device_of(const nlohmann::ordered_json& end, const Port& port) {
-  const std::string name = port.at("name").get<std::string>();
+  const std::string name = text_of(port, "name");
   for (const auto& device : end.at("versions").at("devices"))
     if (device.at("name") == name.substr(0, name.rfind('/'))) return device;
   return nullptr;
@@ -130,12 +131,10 @@ nlohmann::ordered_json device_of(const nlohmann::ordered_json& end, const Port& 
 void add_difference(std::string& differences, std::string_view what,
                     const nlohmann::ordered_json& here, const nlohmann::ordered_json& peer,
                     const char* key) {
-  const auto &ours = fact_at(here, key), &theirs = fact_at(peer, key);
-  if (!ours.is_string() || !theirs.is_string() || ours == theirs) return;
-  add_item(
-      differences,
-      fmt::format("{} {} here, {} there", what, ours.get<std::string>(), theirs.get<std::string>()),
-      "; ");
+  if (differ(here, peer, key))
+    add_item(differences,
+             fmt::format("{} {} here, {} there", what, text_of(here, key), text_of(peer, key)),
+             "; ");
 }
 
 /// Firmware and driver of two makers' devices are not comparable.
@@ -162,26 +161,24 @@ std::vector<Finding> compare_ends(const nlohmann::ordered_json& here,
   if (here.at("ports").empty() || peer.at("ports").empty()) return {};
   const Port &ours = here.at("ports").at(0), &theirs = peer.at("ports").at(0);
   std::vector<Finding> findings;
-  if (differ(ours, theirs, "link_layer")) {
-    findings.push_back(
-        {"link_layer_of_ends", Weight::problem,
-         "the ports cannot reach each other: " + both<std::string>(ours, theirs, "link_layer"),
-         "choose ports of one network with --device and --peer-device"});
-    return findings;  // the rest follows from it
-  }
+  compare_fact(ours, theirs, "link_layer",
+               {"link_layer_of_ends", Weight::problem, "the ports cannot reach each other: ",
+                "choose ports of one network with --device and --peer-device"},
+               findings);
+  if (!findings.empty()) return findings;  // the rest follows from it
   compare_gid_types(ours, theirs, findings);
-  if (differ(ours, theirs, "netdev_mtu"))
-    findings.push_back({"mtu_of_ends", Weight::warning,
-                        "the MTUs of the netdevs differ, and packets are as small as the lesser "
-                        "one allows: " +
-                            both<std::int64_t>(ours, theirs, "netdev_mtu"),
-                        "ip link set NETDEV mtu N, the same at both ends and at each switch"});
-  if (differ(ours, theirs, "rate"))
-    findings.push_back({"rate_of_ends", Weight::warning,
-                        "the links differ, and the slower one limits the bandwidth: " +
-                            both<std::string>(ours, theirs, "rate"),
-                        "choose like ports with --device and --peer-device, or compare with the "
-                        "slower link"});
+  compare_fact(ours, theirs, "netdev_mtu",
+               {"mtu_of_ends", Weight::warning,
+                "the MTUs of the netdevs differ, and packets are as small as the lesser one "
+                "allows: ",
+                "ip link set NETDEV mtu N, the same at both ends and at each switch"},
+               findings);
+  compare_fact(ours, theirs, "rate",
+               {"rate_of_ends", Weight::warning,
+                "the links differ, and the slower one limits the bandwidth: ",
+                "choose like ports with --device and --peer-device, or compare with the slower "
+                "link"},
+               findings);
   compare_versions(here, peer, findings);
   return findings;
 }

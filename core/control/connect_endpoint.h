@@ -4,7 +4,6 @@
 // decided here.
 #pragma once
 
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>

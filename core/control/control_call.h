@@ -29,18 +29,15 @@ class ControlCall {
   /// cleared errno, which a verb that fails need not set. @return 0 or the errno value
   virtual int call() noexcept = 0;
 
-  /// Says why a call failed. @param error  what it returned, not 0
-  [[noreturn]] virtual void fail(int error) const;
+  /// Throws why a call failed, with the verb (and its step) and its object.
+  /// @param error  what it returned, not 0
+  [[noreturn]] virtual void fail(int error) const = 0;
 
   /// After the clock was read: frees what prepare() and call() made.
   virtual void undo() noexcept = 0;
 
   /// Puts into the row what of this call the case does not say.
   virtual void add_to(nlohmann::ordered_json& /*row*/) const {}
-
-  /// Verb (with its step) and object, for the text of a call that failed.
-  virtual std::string_view verb() const noexcept = 0;
-  virtual std::string object() const = 0;
 };
 
 /// The timed call of the case's verb, on this device. `device` is borrowed. Not for verbs that

@@ -9,7 +9,6 @@
 #include "core/engine/endpoint_runner.h"
 #include "core/engine/loop/step.h"
 #include "core/engine/open_devices.h"
-#include "core/verbs/check.h"
 
 namespace rdmameter {
 namespace {
@@ -52,10 +51,6 @@ CallTally time_all(ControlCall& verb, const LoopPlan& plan, const Clock& clock,
 }
 
 }  // namespace
-
-void ControlCall::fail(int error) const {
-  throw_failure(verb(), object(), error);
-}
 
 CallTally time_calls(ControlCall& verb, const LoopPlan& plan, const ClockChoice& clock,
                      const StopFlag& interrupt, Histogram& latency,

@@ -58,19 +58,21 @@ class WindowCall final : public ControlCall {
     return verb_ == Verb::bind_mw_1 ? bind_1() : bind_2();
   }
 
+  [[noreturn]] void fail(int error) const override { throw_failure(verb(), object(), error); }
+
   void undo() noexcept override { window_.reset(); }
 
-  std::string_view verb() const noexcept override {
+ private:
+  std::string_view verb() const noexcept {
     if (verb_ == Verb::invalidate_mw) return "ibv_post_send(LOCAL_INV)";
     return verb_ == Verb::bind_mw_1 ? "ibv_bind_mw" : "ibv_post_send(BIND_MW)";
   }
 
-  std::string object() const override {
+  std::string object() const {
     const std::string what = fmt::format("window of {} bytes on {}", size_bytes_, where_);
     return status_ == IBV_WC_SUCCESS ? what : wc_failure_text(status_, what);
   }
 
- private:
   void connect(const QpPath& path) {
     ibv_qp_init_attr attributes = plain_qp(*cq_, Transport::rc, 2, 1);
     qp_.reset(check_pointer([&] { return ibv_create_qp(pd_.get(), &attributes); }, "ibv_create_qp",

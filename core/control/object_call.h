@@ -13,7 +13,8 @@ namespace rdmameter {
 
 /// @tparam Kind  the objects of a kind on a device: `Object` owns one, `kMakes` is the test of the
 ///               verb that makes one, try_to_make() that verb alone (null, with errno: it was
-///               refused), made() the same with its errors thrown, and `kFree` frees one
+///               refused), made() the same with its errors thrown, fail_to_make(), if it has that,
+///               throws what try_to_make() returned, and `kFree` frees one
 template <class Kind>
 class ObjectCall : public ControlCall {
  public:
@@ -29,13 +30,18 @@ class ObjectCall : public ControlCall {
     object_.reset(kind_.try_to_make());
     return object_ ? 0 : errno_of_null();
   }
-  void undo() noexcept override { object_.reset(); }
-  std::string_view verb() const noexcept override {
-    return makes_ ? kind_.making_verb() : kind_.freeing_verb;
+  [[noreturn]] void fail(int error) const override {
+    if constexpr (requires { kind_.fail_to_make(error); })
+      if (makes_) kind_.fail_to_make(error);
+    throw_failure(verb(), kind_.object(), error);
   }
-  std::string object() const override { return kind_.object(); }
+  void undo() noexcept override { object_.reset(); }
 
  protected:
+  virtual std::string_view verb() const noexcept {
+    return makes_ ? kind_.making_verb() : kind_.freeing_verb;
+  }
+
   Kind kind_;  ///< before the objects: they go first
   const bool makes_;
   std::vector<typename Kind::Object> held_;

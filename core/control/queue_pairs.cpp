@@ -58,19 +58,10 @@ struct Qps {
   const ibv_qp_init_attr attributes;
 };
 
-class QpCall : public ObjectCall<Qps> {
- public:
-  using ObjectCall::ObjectCall;
-  [[noreturn]] void fail(int error) const override {
-    if (makes_) kind_.fail_to_make(error);
-    ControlCall::fail(error);
-  }
-};
-
-class ModifyQp final : public QpCall {
+class ModifyQp final : public ObjectCall<Qps> {
  public:
   ModifyQp(OpenDevice& device, const TestCase& test_case)
-      : QpCall(device, test_case),
+      : ObjectCall(device, test_case),
         path_(path_to_itself(device)),
         before_(steps_before(test_case.verb)) {
     if (test_case.verb != Verb::modify_qp_init) require_connectable(device);
@@ -82,14 +73,14 @@ class ModifyQp final : public QpCall {
     held_.push_back(std::move(object_));
   }
   void prepare() override {
-    QpCall::prepare();
+    ObjectCall::prepare();
     for (std::size_t n = 0; n < before_; ++n) take(n);
     step_ = step(before_);
   }
   int call() noexcept override { return step_.take(*object_); }
-  std::string_view verb() const noexcept override { return kSteps[before_]; }
 
  private:
+  std::string_view verb() const noexcept override { return kSteps[before_]; }
   /// The n-th step of the way to RTS, for the QP of the call.
   QpStep step(std::size_t n) const {
     const Transport transport = kind_.test_case.transport;
@@ -97,7 +88,7 @@ class ModifyQp final : public QpCall {
     if (n == 1) return rtr_step(transport, path_, object_->qp_num, 0);
     return rts_step(transport, path_, 0);
   }
-  void take(std::size_t n) { check_errno_value(step(n).take(*object_), kSteps[n], object()); }
+  void take(std::size_t n) { check_errno_value(step(n).take(*object_), kSteps[n], kind_.object()); }
 
   const QpPath path_;
   const std::size_t before_;
@@ -111,7 +102,7 @@ std::unique_ptr<ControlCall> make_qp_call(OpenDevice& device, const TestCase& te
   require_objects(test_case, "QPs", device.limits.max_qp, where);
   require_depths(test_case, device.limits, where);
   if (test_case.verb == Verb::create_qp || test_case.verb == Verb::destroy_qp)
-    return std::make_unique<QpCall>(device, test_case);
+    return std::make_unique<ObjectCall<Qps>>(device, test_case);
   return std::make_unique<ModifyQp>(device, test_case);
 }
 

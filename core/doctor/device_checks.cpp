@@ -26,36 +26,31 @@ double leading_number(const fs::path& file) {
 
 bool check_device(Examination& examination) {
   if (examination.devices.empty()) {
-    examination.fail("device", "the kernel has no RDMA device",
+    examination.fail("the kernel has no RDMA device",
                      "load the driver of the adapter (`lspci -k`, `dmesg`); without an adapter: "
                      "rdma link add rxe0 type rxe netdev NETDEV");
     return true;
   }
   if (active_ports(examination).empty())
-    examination.fail("device", "no port of any RDMA device is ACTIVE",
+    examination.fail("no port of any RDMA device is ACTIVE",
                      "check cable and netdev (`rdma link`, `ip link`); InfiniBand needs a subnet "
                      "manager (opensm)");
   return true;
 }
 
-bool check_pcie(Examination& examination) {
-  bool known = false;
-  for (const ExaminedDevice& device : examination.devices) {
-    const fs::path slot = device.path / "device";
-    const double width = leading_number(slot / "current_link_width");
-    const double speed = leading_number(slot / "current_link_speed");
-    const double max_width = leading_number(slot / "max_link_width");
-    const double max_speed = leading_number(slot / "max_link_speed");
-    if (width <= 0 || speed <= 0) continue;  // no PCIe: rxe
-    known = true;
-    if (width >= max_width && speed >= max_speed) continue;
-    examination.warn("pcie",
-                     fmt::format("{} runs at x{:.0f}, {:.1f} GT/s, and can do x{:.0f}, {:.1f} GT/s",
+bool check_pcie(Examination& examination, const ExaminedDevice& device) {
+  const fs::path slot = device.path / "device";
+  const double width = leading_number(slot / "current_link_width");
+  const double speed = leading_number(slot / "current_link_speed");
+  const double max_width = leading_number(slot / "max_link_width");
+  const double max_speed = leading_number(slot / "max_link_speed");
+  if (width <= 0 || speed <= 0) return false;  // no PCIe: rxe
+  if (width < max_width || speed < max_speed)
+    examination.warn(fmt::format("{} runs at x{:.0f}, {:.1f} GT/s, and can do x{:.0f}, {:.1f} GT/s",
                                  device.name, width, speed, max_width, max_speed),
                      "use a slot with all lanes of that generation, seat the adapter anew, look "
                      "at the slot's settings in the firmware of the machine");
-  }
-  return known;
+  return true;
 }
 
 /// What a slot carries: below 8 GT/s ten bits make a byte, above 130 bits make 16 bytes. [Gb/s]
@@ -66,21 +61,16 @@ double slot_gbps(const fs::path& slot) {
   return speed * share * leading_number(slot / "current_link_width");
 }
 
-bool check_slot_rate(Examination& examination) {
-  bool known = false;
-  for (const auto& [name, device, port] : active_ports(examination)) {
-    const double slot = slot_gbps(device.path / "device");
-    const double link = leading_number(port / "rate");
-    if (slot <= 0 || link <= 0) continue;
-    known = true;
-    if (slot >= threshold("slot_share_of_link") * link) continue;
-    examination.warn("slot_rate",
-                     fmt::format("the PCIe slot carries {:.0f} Gb/s, and the link of {} is {:.0f} "
+bool check_slot_rate(Examination& examination, const ActivePort& port) {
+  const double slot = slot_gbps(port.device.path / "device");
+  const double link = leading_number(port.path / "rate");
+  if (slot <= 0 || link <= 0) return false;
+  if (slot < threshold("slot_share_of_link") * link)
+    examination.warn(fmt::format("the PCIe slot carries {:.0f} Gb/s, and the link of {} is {:.0f} "
                                  "Gb/s: the slot limits the bandwidth",
-                                 slot, name, link),
+                                 slot, port.name, link),
                      "use a wider or newer slot");
-  }
-  return known;
+  return true;
 }
 
 /// The lanes in "100 Gb/sec (4X EDR)".
@@ -91,104 +81,78 @@ std::optional<std::uint64_t> lanes_of(const fs::path& port) {
   return parse_count(std::string_view(rate).substr(begin + 1, end - begin - 1));
 }
 
-bool check_link(Examination& examination) {
-  bool known = false;
-  for (const auto& [name, device, port] : active_ports(examination)) {
-    const auto lanes = lanes_of(port);
-    if (!lanes || is_ethernet(port)) continue;  // Ethernet's width says nothing of its cable
-    known = true;
-    if (static_cast<double>(*lanes) >= threshold("infiniband_lanes")) continue;
+bool check_link(Examination& examination, const ActivePort& port) {
+  const auto lanes = lanes_of(port.path);
+  if (!lanes || is_ethernet(port.path)) return false;  // Ethernet's width says nothing of its cable
+  if (static_cast<double>(*lanes) < threshold("infiniband_lanes"))
     examination.warn(
-        "link",
-        fmt::format("the link of {} has {} of {:.0f} lanes ({})", name, *lanes,
-                    threshold("infiniband_lanes"), read_line(port / "rate").value_or("")),
+        fmt::format("the link of {} has {} of {:.0f} lanes ({})", port.name, *lanes,
+                    threshold("infiniband_lanes"), read_line(port.path / "rate").value_or("")),
         "clean, seat or replace the cable; `ibportstate` and the counter "
         "link_downed show a link that was trained anew");
-  }
-  return known;
+  return true;
 }
 
-bool check_mtu(Examination& examination) {
+bool check_mtu(Examination& examination, const ActivePort& port) {
+  if (!is_ethernet(port.path)) return false;
   bool known = false;
-  for (const auto& [name, device, port] : active_ports(examination)) {
-    if (!is_ethernet(port)) continue;
-    for (const std::string& netdev : netdevs_of(port)) {
-      const auto mtu = read_number(examination.trees.sysfs / "class/net" / netdev / "mtu");
-      if (!mtu) continue;
-      known = true;
-      if (static_cast<double>(*mtu) >= threshold("netdev_mtu_bytes")) continue;
-      examination.warn("mtu",
-                       fmt::format("netdev {} of {} has an MTU of {}: packets carry less than "
-                                   "4096 B of payload",
-                                   netdev, name, *mtu),
-                       fmt::format("ip link set {} mtu {:.0f}, at both ends and at each switch",
-                                   netdev, threshold("netdev_mtu_bytes")));
-    }
-  }
-  return known;
-}
-
-bool has_iwarp(const ExaminedDevice& device) {
-  return read_line(device.path / "node_type") == "4: RNIC";
-}
-
-bool check_gid_type(Examination& examination) {
-  bool known = false;
-  for (const auto& [name, device, port] : active_ports(examination)) {
-    // iWARP's one GID is of that type as well, and TCP carries its packets anywhere.
-    if (!is_ethernet(port) || has_iwarp(device)) continue;
-    const std::vector<std::string> types = gid_types_of(port);
-    const bool first = std::ranges::count(types, "IB/RoCE v1") > 0;
-    const bool second = std::ranges::count(types, "RoCE v2") > 0;
-    known = known || first || second;
-    if (second || !first) continue;
-    examination.warn("gid_type",
-                     fmt::format("{} has GIDs of RoCE v1 alone: no router passes them, and a "
-                                 "peer with RoCE v2 is not reached",
-                                 name),
-                     "give the netdev an IP address, and the driver RoCE v2 (cma_roce_mode)");
-  }
-  return known;
-}
-
-bool check_iommu(Examination& examination) {
-  bool known = false;
-  for (const ExaminedDevice& device : examination.devices) {
-    const auto type = read_line(device.path / "device/iommu_group/type");
-    if (!type) continue;
+  for (const std::string& netdev : netdevs_of(port.path)) {
+    const auto mtu = read_number(examination.trees.sysfs / "class/net" / netdev / "mtu");
+    if (!mtu) continue;
     known = true;
-    if (!type->starts_with("DMA")) continue;  // "identity": not translated
-    examination.warn("iommu",
-                     fmt::format("the IOMMU translates each access of {} to memory ({}): a miss "
+    if (static_cast<double>(*mtu) >= threshold("netdev_mtu_bytes")) continue;
+    examination.warn(fmt::format("netdev {} of {} has an MTU of {}: packets carry less than "
+                                 "4096 B of payload",
+                                 netdev, port.name, *mtu),
+                     fmt::format("ip link set {} mtu {:.0f}, at both ends and at each switch",
+                                 netdev, threshold("netdev_mtu_bytes")));
+  }
+  return known;
+}
+
+bool check_gid_type(Examination& examination, const ActivePort& port) {
+  // iWARP's one GID is of that type as well, and TCP carries its packets anywhere.
+  const bool iwarp = read_line(port.device.path / "node_type") == "4: RNIC";
+  if (iwarp || !is_ethernet(port.path)) return false;
+  const std::vector<std::string> types = gid_types_of(port.path);
+  const bool first = std::ranges::count(types, "IB/RoCE v1") > 0;
+  const bool second = std::ranges::count(types, "RoCE v2") > 0;
+  if (first && !second)
+    examination.warn(fmt::format("{} has GIDs of RoCE v1 alone: no router passes them, and a "
+                                 "peer with RoCE v2 is not reached",
+                                 port.name),
+                     "give the netdev an IP address, and the driver RoCE v2 (cma_roce_mode)");
+  return first || second;
+}
+
+bool check_iommu(Examination& examination, const ExaminedDevice& device) {
+  const auto type = read_line(device.path / "device/iommu_group/type");
+  if (!type) return false;
+  if (type->starts_with("DMA"))  // "identity": not translated
+    examination.warn(fmt::format("the IOMMU translates each access of {} to memory ({}): a miss "
                                  "in its cache costs time",
                                  device.name, *type),
                      "boot with iommu=pt, where other devices need no isolation");
-  }
-  return known;
+  return true;
 }
 
-bool check_irq_affinity(Examination& examination) {
-  bool known = false;
-  for (const ExaminedDevice& device : examination.devices) {
-    const auto local = cpu_list(read_line(device.path / "device/local_cpulist").value_or(""));
-    unsigned interrupts = 0, remote = 0;
-    for (const fs::path& irq : entries_of(device.path / "device/msi_irqs")) {
-      const fs::path folder = examination.trees.proc / "irq" / irq.filename();
-      const auto cpus = cpu_list(read_line(folder / "smp_affinity_list").value_or(""));
-      const auto is_local = [&](unsigned cpu) { return std::ranges::binary_search(local, cpu); };
-      interrupts += cpus.empty() ? 0 : 1;
-      remote += cpus.empty() || std::ranges::any_of(cpus, is_local) ? 0 : 1;
-    }
-    if (interrupts == 0 || local.empty()) continue;
-    known = true;
-    if (remote == 0) continue;
-    examination.warn("irq_affinity",
-                     fmt::format("{} of {} interrupts of {} go to CPUs of another NUMA node alone",
+bool check_irq_affinity(Examination& examination, const ExaminedDevice& device) {
+  const auto local = cpu_list(read_line(device.path / "device/local_cpulist").value_or(""));
+  unsigned interrupts = 0, remote = 0;
+  for (const fs::path& irq : entries_of(device.path / "device/msi_irqs")) {
+    const fs::path folder = examination.trees.proc / "irq" / irq.filename();
+    const auto cpus = cpu_list(read_line(folder / "smp_affinity_list").value_or(""));
+    const auto is_local = [&](unsigned cpu) { return std::ranges::binary_search(local, cpu); };
+    interrupts += cpus.empty() ? 0 : 1;
+    remote += cpus.empty() || std::ranges::any_of(cpus, is_local) ? 0 : 1;
+  }
+  if (interrupts == 0 || local.empty()) return false;
+  if (remote > 0)
+    examination.warn(fmt::format("{} of {} interrupts of {} go to CPUs of another NUMA node alone",
                                  remote, interrupts, device.name),
                      "write CPUs of the device's local_cpulist to /proc/irq/N/smp_affinity_list, "
                      "and see that irqbalance leaves them there");
-  }
-  return known;
+  return true;
 }
 
 /// How far the nearest of the CPUs is from a node: row `node` of the SLIT, which has a number for
@@ -210,26 +174,21 @@ double nearest(const fs::path& nodes, std::int64_t node, const std::vector<unsig
   return least;
 }
 
-bool check_numa(Examination& examination) {
-  bool known = false;
-  const std::vector<unsigned> usable = usable_cpus(examination);
-  for (const ExaminedDevice& device : examination.devices) {
-    const auto node = read_number(device.path / "device/numa_node");
-    const std::string local = read_line(device.path / "device/local_cpulist").value_or("");
-    if (!node || *node < 0) continue;  // -1: the firmware does not tell
-    known = true;
-    const double distance = nearest(examination.trees.sysfs / "devices/system/node", *node, usable);
-    if (distance <= threshold("numa_distance")) continue;
+bool check_numa(Examination& examination, const ExaminedDevice& device) {
+  const auto node = read_number(device.path / "device/numa_node");
+  const std::string local = read_line(device.path / "device/local_cpulist").value_or("");
+  if (!node || *node < 0) return false;  // -1: the firmware does not tell
+  const double distance =
+      nearest(examination.trees.sysfs / "devices/system/node", *node, usable_cpus(examination));
+  if (distance > threshold("numa_distance"))
     examination.warn(
-        "numa",
         fmt::format("{} is at NUMA node {}, and the nearest CPU that this process may "
                     "run on is at distance {:.0f} of it ({:.0f} is local)",
                     device.name, *node, distance, threshold("numa_distance")),
         fmt::format("give the process CPUs of that node: taskset -c {} rdmameter ..., or "
                     "the container's or job's cpuset",
                     local.empty() ? "CPUS-OF-THAT-NODE" : local));
-  }
-  return known;
+  return true;
 }
 
 /// Traffic of a GPU that leaves its host bridge goes through a CPU, at a fraction of the rate.
@@ -252,7 +211,6 @@ bool check_gpu_path(Examination& examination) {
     known = known && best != kNearestFirst.end();
     if (best == kNearestFirst.end() || best - kNearestFirst.begin() < kNear) continue;
     examination.warn(
-        "gpu_path",
         fmt::format("GPU {} and the nearest adapter, {}, are {}: what goes from one to the other "
                     "passes a CPU, which limits the bandwidth of GPU memory",
                     gpu.filename().string(), nearest_device,
@@ -267,14 +225,14 @@ bool check_gpu_path(Examination& examination) {
 
 std::vector<Check> device_checks() {
   return {{"device", check_device},
-          {"pcie", check_pcie},
-          {"slot_rate", check_slot_rate},
-          {"link", check_link},
-          {"mtu", check_mtu},
-          {"gid_type", check_gid_type},
-          {"iommu", check_iommu},
-          {"irq_affinity", check_irq_affinity},
-          {"numa", check_numa},
+          {"pcie", of_each_device<check_pcie>},
+          {"slot_rate", of_each_port<check_slot_rate>},
+          {"link", of_each_port<check_link>},
+          {"mtu", of_each_port<check_mtu>},
+          {"gid_type", of_each_port<check_gid_type>},
+          {"iommu", of_each_device<check_iommu>},
+          {"irq_affinity", of_each_device<check_irq_affinity>},
+          {"numa", of_each_device<check_numa>},
           {"gpu_path", check_gpu_path}};
 }
 

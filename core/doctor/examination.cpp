@@ -99,8 +99,7 @@ ToldVersions versions_of(const Examination& examination) {
   const nlohmann::ordered_json host = host_json(examination.trees);
   ToldVersions versions{.rdmameter = text_of(host.at("version")),
                         .kernel = text_of(host.at("kernel")),
-                        .libibverbs = text_of(host.at("libibverbs")),
-                        .devices = {}};
+                        .libibverbs = text_of(host.at("libibverbs"))};
   for (const ExaminedDevice& device : examination.devices) {
     const nlohmann::ordered_json slot = device_slot_json(device.name, examination.trees.sysfs);
     versions.devices.push_back({.name = device.name,
@@ -151,19 +150,21 @@ std::vector<std::string> lines_of_gids(const std::filesystem::path& folder) {
 
 }  // namespace
 
-void Examination::warn(std::string_view check, std::string cause, std::string remedy) {
+void Examination::warn(std::string cause, std::string remedy) {
   findings.push_back({std::string(check), Weight::warning, std::move(cause), std::move(remedy)});
 }
 
-void Examination::fail(std::string_view check, std::string cause, std::string remedy) {
+void Examination::fail(std::string cause, std::string remedy) {
   findings.push_back({std::string(check), Weight::problem, std::move(cause), std::move(remedy)});
 }
 
 Examination examine(const KernelTrees& trees, std::optional<DeviceAccess> access) {
-  Examination examination{trees, std::move(access), devices_of(trees), {}, {}};
+  Examination examination{trees, std::move(access), devices_of(trees)};
   for (const auto& checks : {host_checks(), device_checks(), reach_checks()})
-    for (const Check& check : checks)
+    for (const Check& check : checks) {
+      examination.check = check.name;
       if (!check.run(examination)) examination.unknown.emplace_back(check.name);
+    }
   std::ranges::stable_sort(examination.findings, std::ranges::greater{}, &Finding::weight);
   return examination;
 }
@@ -210,8 +211,7 @@ nlohmann::ordered_json examination_json(const Examination& examination) {
   ToldExamination told{.findings = examination.findings,
                        .unknown = examination.unknown,
                        .versions = versions_of(examination),
-                       .ports = ports_of(examination),
-                       .thresholds = {}};
+                       .ports = ports_of(examination)};
   for (const auto& [name, value, source] : kThresholds)
     told.thresholds.push_back({std::string(name), value, std::string(source)});
   return write_fields(told, FieldForm::message);
@@ -240,7 +240,7 @@ std::vector<ObjectUse> objects_of(ibv_context& context) {
 }
 
 DeviceAccess::Device try_device(const std::string& name) {
-  DeviceAccess::Device device{.name = name, .failure = {}, .remedy = {}, .objects = {}};
+  DeviceAccess::Device device{.name = name};
   try {
     device.objects = objects_of(*open_device(name));
   } catch (const VerbsError& error) {

@@ -73,9 +73,10 @@ struct Examination {
   std::vector<ExaminedDevice> devices;  ///< sorted by name
   std::vector<Finding> findings;        ///< problems first
   std::vector<std::string> unknown;     ///< checks for which the kernel shows nothing
+  std::string_view check;               ///< the one that runs: its name is what findings have
 
-  void warn(std::string_view check, std::string cause, std::string remedy);
-  void fail(std::string_view check, std::string cause, std::string remedy);
+  void warn(std::string cause, std::string remedy);
+  void fail(std::string cause, std::string remedy);
 };
 
 /// A check adds what it finds. @return  false: the kernel shows nothing to look at
@@ -117,6 +118,20 @@ struct ActivePort {
   const std::filesystem::path& path;
 };
 std::vector<ActivePort> active_ports(const Examination& examination);
+
+/// A check of each device, or of each active port, by itself. Something is known if it is of one.
+template <bool (*Look)(Examination&, const ExaminedDevice&)>
+bool of_each_device(Examination& examination) {
+  bool known = false;
+  for (const ExaminedDevice& device : examination.devices) known |= Look(examination, device);
+  return known;
+}
+template <bool (*Look)(Examination&, const ActivePort&)>
+bool of_each_port(Examination& examination) {
+  bool known = false;
+  for (const ActivePort& port : active_ports(examination)) known |= Look(examination, port);
+  return known;
+}
 
 /// The CPUs that this process may use, ascending; none where the kernel does not tell.
 std::vector<unsigned> usable_cpus(const Examination& examination);

@@ -31,11 +31,9 @@ bool check_governor(Examination& examination) {
   bool known = false;
   for (const unsigned cpu : usable_cpus(examination)) {
     const auto governor = read_line(cpu_folder(examination, cpu) / "cpufreq/scaling_governor");
-    if (!governor) continue;
-    known = true;
-    if (*governor == "performance") continue;
-    examination.warn("governor",
-                     fmt::format("the frequency governor of CPU {} is {}: the CPU's speed "
+    known = known || governor;
+    if (!governor || *governor == "performance") continue;
+    examination.warn(fmt::format("the frequency governor of CPU {} is {}: the CPU's speed "
                                  "changes while it measures",
                                  cpu, *governor),
                      "cpupower frequency-set -g performance");
@@ -59,11 +57,9 @@ bool check_idle_states(Examination& examination) {
   bool known = false;
   for (const unsigned cpu : usable_cpus(examination)) {
     const auto exit_us = deepest_idle_us(cpu_folder(examination, cpu));
-    if (!exit_us) continue;
-    known = true;
-    if (static_cast<double>(*exit_us) <= threshold("idle_exit_us")) continue;
-    examination.warn("idle_states",
-                     fmt::format("CPU {} may enter an idle state (C-state) that takes {} us to "
+    known = known || exit_us;
+    if (!exit_us || static_cast<double>(*exit_us) <= threshold("idle_exit_us")) continue;
+    examination.warn(fmt::format("CPU {} may enter an idle state (C-state) that takes {} us to "
                                  "leave: it adds to the latency of a thread that waits for events",
                                  cpu, *exit_us),
                      fmt::format("cpupower idle-set -D {:.0f}", threshold("idle_exit_us")));
@@ -81,8 +77,7 @@ bool check_memlock(Examination& examination) {
   if (!bytes || static_cast<double>(*bytes) >= least_bytes ||
       has_capability(kCapIpcLock, examination.trees.proc / "self/status"))
     return true;
-  examination.fail("memlock",
-                   fmt::format("this process may lock {} bytes of memory: larger buffers and "
+  examination.fail(fmt::format("this process may lock {} bytes of memory: larger buffers and "
                                "queues cannot be registered",
                                *bytes),
                    "ulimit -l unlimited (limits.conf: memlock; systemd: LimitMEMLOCK=infinity; "
@@ -101,10 +96,10 @@ bool check_huge_pages(Examination& examination) {
       read_line(examination.trees.sysfs / "kernel/mm/transparent_hugepage/enabled");
   if (!transparent) return false;
   if (transparent->find("[never]") != std::string::npos && !has_huge_pages(examination.trees.sysfs))
-    examination.warn("huge_pages",
-                     "no huge pages are reserved and transparent ones are off: large buffers "
-                     "miss in the address translation of CPU and device",
-                     "sysctl vm.nr_hugepages=512, and --memory huge");
+    examination.warn(
+        "no huge pages are reserved and transparent ones are off: large buffers "
+        "miss in the address translation of CPU and device",
+        "sysctl vm.nr_hugepages=512, and --memory huge");
   return true;
 }
 
@@ -115,8 +110,7 @@ bool check_clock(Examination& examination) {
   constexpr std::array<std::string_view, 5> kSlow{"hpet", "acpi_pm", "pit", "jiffies",
                                                   "refined-jiffies"};
   if (std::ranges::find(kSlow, *source) != kSlow.end())
-    examination.warn("clock",
-                     fmt::format("the kernel keeps time by {}, which is slow to read, and does "
+    examination.warn(fmt::format("the kernel keeps time by {}, which is slow to read, and does "
                                  "not trust the CPU's counter",
                                  *source),
                      "find the reason in `dmesg | grep -i -e tsc -e clocksource`; "
@@ -129,8 +123,7 @@ bool check_load(Examination& examination) {
   if (!line) return false;
   const double load = std::strtod(line->c_str(), nullptr);
   if (load > threshold("load"))
-    examination.warn("load",
-                     fmt::format("the load of the last minute is {:.2f}: other processes take "
+    examination.warn(fmt::format("the load of the last minute is {:.2f}: other processes take "
                                  "CPU time from the measurement",
                                  load),
                      "end or move other work; `--core N` pins to a CPU that is free");

@@ -35,38 +35,33 @@ bool check_access(Examination& examination) {
     const auto found = std::ranges::find(access.devices, device.name, &DeviceAccess::Device::name);
     if (found == access.devices.end())
       (examination.*tell)(
-          "access", fmt::format("the kernel has {}, and libibverbs does not find it", device.name),
+          fmt::format("the kernel has {}, and libibverbs does not find it", device.name),
           access.hidden.empty() || !access.devices.empty()
               ? "in a container pass --device /dev/infiniband, if it is to be used there; else "
                 "install the provider of its adapter (Debian: ibverbs-providers)"
               : access.hidden);
     else if (!found->failure.empty())
       (examination.*tell)(
-          "access", fmt::format("this process cannot open {}: {}", device.name, found->failure),
+          fmt::format("this process cannot open {}: {}", device.name, found->failure),
           found->remedy.empty() ? "see `dmesg`" : found->remedy);
   }
   return true;
 }
 
-bool check_node_guid(Examination& examination) {
-  bool known = false;
-  for (const ExaminedDevice& device : examination.devices) {
-    const auto guid = read_line(device.path / "node_guid");
-    // EFA is none of these, and has no GUID (Linux, efa_ib_device_add()).
-    if (!guid || read_line(device.path / "node_type") != "1: CA") continue;
-    known = true;
-    if (*guid != kNoGuid) continue;
-    examination.fail("node_guid",
-                     fmt::format("the node GUID of {} is 0: memory is not registered there, and "
+bool check_node_guid(Examination& examination, const ExaminedDevice& device) {
+  const auto guid = read_line(device.path / "node_guid");
+  // EFA is none of these, and has no GUID (Linux, efa_ib_device_add()).
+  if (!guid || read_line(device.path / "node_type") != "1: CA") return false;
+  if (*guid == kNoGuid)
+    examination.fail(fmt::format("the node GUID of {} is 0: memory is not registered there, and "
                                  "rdma_cm may crash",
                                  device.name),
                      "of a virtual function: on the host `ip link set NETDEV vf N node_guid GUID "
                      "port_guid GUID`, then bind its driver anew");
-  }
-  return known;
+  return true;
 }
 
-/// An Ethernet port that is ACTIVE, and the interfaces of its GIDs.
+/// An Ethernet port that is ACTIVE, and the interfaces of its GIDs, of which there are some.
 struct EthernetPort {
   std::string name;
   std::vector<std::string> netdevs;
@@ -76,6 +71,7 @@ std::vector<EthernetPort> ethernet_ports(const Examination& examination) {
   std::vector<EthernetPort> ports;
   for (const auto& [name, device, path] : active_ports(examination))
     if (is_ethernet(path)) ports.push_back({name, netdevs_of(path)});
+  std::erase_if(ports, [](const EthernetPort& port) { return port.netdevs.empty(); });
   return ports;
 }
 
@@ -89,7 +85,6 @@ bool is_there(const fs::path& path) {
 }
 
 bool check_namespace(Examination& examination) {
-  bool known = false;
   const auto is_here = [&](const EthernetPort& port) {
     return std::ranges::any_of(port.netdevs, [&](const std::string& netdev) {
       return is_there(netdev_folder(examination, netdev));
@@ -99,11 +94,8 @@ bool check_namespace(Examination& examination) {
   // One that was given away is no problem beside others that are here.
   const auto tell = std::ranges::any_of(ports, is_here) ? &Examination::warn : &Examination::fail;
   for (const EthernetPort& port : ports) {
-    if (port.netdevs.empty()) continue;
-    known = true;
     if (is_here(port)) continue;
     (examination.*tell)(
-        "namespace",
         fmt::format("no GID of {} has its network interface here ({} is in another "
                     "network namespace): its packets would leave from another one's "
                     "address, and rdma_cm does not find the device",
@@ -111,7 +103,7 @@ bool check_namespace(Examination& examination) {
         "run in that namespace (`ip netns exec`, the host's network of a container), "
         "or move the interface here");
   }
-  return known;
+  return !ports.empty();
 }
 
 /// Interfaces with their IPv4 networks without a gateway, by address and mask, from the kernel's
@@ -134,23 +126,20 @@ std::vector<std::pair<std::string, std::string>> connected_networks(const fs::pa
 bool check_subnets(Examination& examination) {
   if (!is_there(examination.trees.proc / "net/route")) return false;
   const auto networks = connected_networks(examination.trees.proc);
-  const auto share = [&](const std::string& a, const std::string& b) {
-    return a != b && std::ranges::any_of(networks, [&](const auto& of_a) {
-             return of_a.first == a && std::ranges::any_of(networks, [&](const auto& of_b) {
-                      return of_b.first == b && of_b.second == of_a.second;
-                    });
-           });
+  const auto has = [](const EthernetPort& port, const std::string& netdev) {
+    return std::ranges::find(port.netdevs, netdev) != port.netdevs.end();
+  };
+  const auto share = [&](const EthernetPort& one, const EthernetPort& other) {
+    for (const auto& [a, of_a] : networks)
+      for (const auto& [b, of_b] : networks)
+        if (a != b && of_a == of_b && has(one, a) && has(other, b)) return true;
+    return false;
   };
   const std::vector<EthernetPort> ports = ethernet_ports(examination);
   for (std::size_t i = 0; i < ports.size(); ++i)
     for (std::size_t j = i + 1; j < ports.size(); ++j) {
-      const bool one_network = std::ranges::any_of(ports[i].netdevs, [&](const std::string& a) {
-        return std::ranges::any_of(ports[j].netdevs,
-                                   [&](const std::string& b) { return share(a, b); });
-      });
-      if (!one_network) continue;
+      if (!share(ports[i], ports[j])) continue;
       examination.warn(
-          "subnets",
           fmt::format("{} and {} are in one IPv4 subnet: this machine may answer for the "
                       "address of one by the other, and packets take the wrong port",
                       ports[i].name, ports[j].name),
@@ -161,19 +150,17 @@ bool check_subnets(Examination& examination) {
 }
 
 bool check_bond(Examination& examination) {
-  bool known = false;
-  for (const EthernetPort& port : ethernet_ports(examination))
+  const std::vector<EthernetPort> ports = ethernet_ports(examination);
+  for (const EthernetPort& port : ports)
     for (const std::string& netdev : port.netdevs) {
-      known = true;
       if (!is_there(netdev_folder(examination, netdev) / "bonding")) continue;
-      examination.warn("bond",
-                       fmt::format("{} is the bond {}: one QP uses one of its ports, and has no "
+      examination.warn(fmt::format("{} is the bond {}: one QP uses one of its ports, and has no "
                                    "more than that one's rate",
                                    port.name, netdev),
                        "measure with several QPs (--qps), and with --flow-label spread");
       break;
     }
-  return known;
+  return !ports.empty();
 }
 
 /// A PCIe function: the address of its bus and slot, and its number there.
@@ -207,8 +194,7 @@ bool check_functions(Examination& examination) {
     known = known || is_there(devices[i].path / "device/uevent");
     for (std::size_t j = i + 1; j < devices.size(); ++j) {
       if (!share_a_port(devices[i], devices[j])) continue;
-      examination.warn("functions",
-                       fmt::format("{} and {} are two PCIe functions behind one port: one of them "
+      examination.warn(fmt::format("{} and {} are two PCIe functions behind one port: one of them "
                                    "has the rate of its own slot alone",
                                    devices[i].name, devices[j].name),
                        "to fill the port, measure on both at the same time (one `run` on each)");
@@ -227,8 +213,7 @@ bool check_objects(Examination& examination) {
       if (static_cast<double>(object.used) <
           threshold("objects_share") * static_cast<double>(object.most))
         continue;
-      examination.warn("objects",
-                       fmt::format("{} has {} of at most {} objects of the type {}: creating "
+      examination.warn(fmt::format("{} has {} of at most {} objects of the type {}: creating "
                                    "more fails",
                                    device.name, object.used, object.most, object.type),
                        "`rdma resource show` counts them, `rdma resource show qp` names the "
@@ -240,7 +225,7 @@ bool check_objects(Examination& examination) {
 }  // namespace
 
 std::vector<Check> reach_checks() {
-  return {{"access", check_access},       {"node_guid", check_node_guid},
+  return {{"access", check_access},       {"node_guid", of_each_device<check_node_guid>},
           {"namespace", check_namespace}, {"subnets", check_subnets},
           {"bond", check_bond},           {"functions", check_functions},
           {"objects", check_objects}};

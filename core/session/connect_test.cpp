@@ -62,9 +62,6 @@ class ConnectCall final : public ControlCall {
   void undo() noexcept override { end_.part(); }
   [[noreturn]] void fail(int) const override { std::rethrow_exception(failure_); }
 
-  std::string_view verb() const noexcept override { return "connecting"; }
-  std::string object() const override { return "a QP"; }
-
  private:
   /// At both ends a QP in INIT.
   void make() {

@@ -1,19 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/verbs/device.h"
 
-#include <arpa/inet.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <ifaddrs.h>
 #include <net/if.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <exception>
 #include <filesystem>
-#include <memory>
 #include <span>
 #include <string>
 
@@ -140,13 +136,50 @@ constexpr std::pair<std::uint8_t, std::uint32_t> kLanes[] = {
 constexpr std::array<std::uint32_t, 2> kTakesTos{0x8086, 0x1425};
 
 Gid to_gid(const ibv_gid_entry& entry) {
-  Gid gid{.index = entry.gid_index, .value = entry.gid, .type = GidType::ib, .netdev = {}};
+  Gid gid{.index = entry.gid_index, .value = entry.gid, .type = GidType::ib};
   if (entry.gid_type == IBV_GID_TYPE_ROCE_V1) gid.type = GidType::roce_v1;
   if (entry.gid_type == IBV_GID_TYPE_ROCE_V2) gid.type = GidType::roce_v2;
   std::array<char, IF_NAMESIZE> name{};
   if (entry.ndev_ifindex != 0 && if_indextoname(entry.ndev_ifindex, name.data()) != nullptr)
     gid.netdev = name.data();
   return gid;
+}
+
+std::string interface_in_sysfs(const ibv_context& context) {
+  const auto found = entries_of(
+      fmt::format("/sys/class/infiniband/{}/device/net", ibv_get_device_name(context.device)));
+  // Of several it is not known which.
+  return found.size() == 1 ? found.front().filename().string() : std::string();
+}
+
+std::string interface_of(ibv_context& context, std::uint8_t port_num) {
+  ibv_gid_entry first{};
+  std::string name;
+  if (ibv_query_gid_ex(&context, port_num, 0, &first, 0) == 0) name = to_gid(first).netdev;
+  if (name.empty()) name = netdev_of_link(context, port_num);
+  return name.empty() ? interface_in_sysfs(context) : name;
+}
+
+std::vector<Gid> addresses_of(const std::string& interface) {
+  std::vector<Gid> addresses;
+  const auto list = interface_addresses();
+  for (const ifaddrs* each = list.get(); each != nullptr; each = each->ifa_next) {
+    Gid gid{.type = GidType::iwarp, .netdev = interface};
+    if (interface == each->ifa_name && gid_of_address(each->ifa_addr, gid.value))
+      addresses.push_back(gid);
+  }
+  return addresses;
+}
+
+/// The addresses of a port's network interface, as GIDs whose index counts them: IPv4 before IPv6,
+/// link-local ones last. The interface is the one that the port's GID names (Linux 6.5), else that
+/// of `rdma link`, else the only one of the device in sysfs.
+std::vector<Gid> iwarp_addresses(ibv_context& context, std::uint8_t port_num) {
+  std::vector<Gid> addresses = addresses_of(interface_of(context, port_num));
+  std::ranges::stable_sort(addresses, {}, gid_order);
+  for (std::uint32_t index = 0; Gid & gid : addresses) gid.index = index++;
+  find_subnets(addresses);
+  return addresses;
 }
 
 /// irdma tells a mask for adapters whose provider has no such times (Linux, irdma_query_device();
@@ -276,6 +309,7 @@ std::vector<Gid> query_gids(ibv_context& context, std::uint8_t port_num) {
   for (const ibv_gid_entry& entry : std::span(table).first(static_cast<std::size_t>(found)))
     if (entry.port_num == port_num) gids.push_back(to_gid(entry));
   std::ranges::sort(gids, {}, &Gid::index);
+  find_subnets(gids);
   return gids;
 }
 
@@ -325,56 +359,8 @@ std::optional<int> device_numa_node(std::string_view device, const std::filesyst
   return static_cast<int>(*node);
 }
 
-namespace {
-
-std::string interface_of_gid(ibv_context& context, std::uint8_t port_num) {
-  ibv_gid_entry entry{};
-  std::array<char, IF_NAMESIZE> name{};
-  if (ibv_query_gid_ex(&context, port_num, 0, &entry, 0) != 0 || entry.ndev_ifindex == 0 ||
-      if_indextoname(entry.ndev_ifindex, name.data()) == nullptr)
-    return {};
-  return name.data();
-}
-
-std::string interface_in_sysfs(const ibv_context& context) {
-  const auto found = entries_of(
-      fmt::format("/sys/class/infiniband/{}/device/net", ibv_get_device_name(context.device)));
-  // Of several it is not known which.
-  return found.size() == 1 ? found.front().filename().string() : std::string();
-}
-
-std::string interface_of(ibv_context& context, std::uint8_t port_num) {
-  std::string name = interface_of_gid(context, port_num);
-  if (name.empty()) name = netdev_of_link(context, port_num);
-  return name.empty() ? interface_in_sysfs(context) : name;
-}
-
-std::vector<Gid> addresses_of(const std::string& interface) {
-  std::vector<Gid> addresses;
-  ifaddrs* list = nullptr;
-  if (getifaddrs(&list) != 0) return addresses;
-  const std::unique_ptr<ifaddrs, decltype(&freeifaddrs)> owner{list, freeifaddrs};
-  for (const ifaddrs* each = list; each != nullptr; each = each->ifa_next) {
-    Gid gid{.index = 0, .value = {}, .type = GidType::iwarp, .netdev = interface};
-    if (interface == each->ifa_name && gid_of_address(each->ifa_addr, gid.value))
-      addresses.push_back(gid);
-  }
-  return addresses;
-}
-
-}  // namespace
-
 bool is_iwarp(const ibv_context& context) {
   return context.device->transport_type == IBV_TRANSPORT_IWARP;
-}
-
-std::vector<Gid> iwarp_addresses(ibv_context& context, std::uint8_t port_num) {
-  const std::string interface = interface_of(context, port_num);
-  if (interface.empty()) return {};
-  std::vector<Gid> addresses = addresses_of(interface);
-  std::ranges::stable_sort(addresses, {}, [](const Gid& gid) { return gid_rank(gid); });
-  for (std::uint32_t index = 0; Gid & gid : addresses) gid.index = index++;
-  return addresses;
 }
 
 }  // namespace rdmameter

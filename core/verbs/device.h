@@ -68,7 +68,8 @@ PortInfo query_port(ibv_context& context, std::uint64_t port_num);
 /// @throws UnusableDevice  the port is not ACTIVE; the text gives the state of each
 PortInfo query_active_port(ibv_context& context, std::uint64_t port_num);
 
-/// The port's GIDs without the empty entries, ascending by index; of iWARP see iwarp_addresses().
+/// The port's GIDs without the empty entries, ascending by index, with their subnets
+/// (find_subnets()); of iWARP the IP addresses of its network interface.
 std::vector<Gid> query_gids(ibv_context& context, std::uint8_t port_num);
 
 /// PCI vendor of EFA.
@@ -106,14 +107,8 @@ nlohmann::ordered_json devices_json();
 /// The devices as a text for people. @param devices  from devices_json()
 std::string devices_text(const nlohmann::ordered_json& devices);
 
-// iWARP runs over TCP: its ports are reached by the IP addresses of their network interface, and
-// its QPs are connected by rdma_cm alone.
-
+/// iWARP runs over TCP: its ports are reached by the IP addresses of their network interface, and
+/// its QPs are connected by rdma_cm alone.
 bool is_iwarp(const ibv_context& context);
-
-/// The addresses of a port's network interface, as GIDs whose index counts them: IPv4 before IPv6,
-/// link-local ones last. The interface is the one that the port's GID names (Linux 6.5), else that
-/// of `rdma link`, else the only one of the device in sysfs.
-std::vector<Gid> iwarp_addresses(ibv_context& context, std::uint8_t port_num);
 
 }  // namespace rdmameter

@@ -10,7 +10,6 @@
 #include "core/verbs/capability.h"
 #include "core/verbs/device.h"
 #include "core/verbs/environment.h"
-#include "core/verbs/gid_pair.h"
 #include "core/verbs/link_rate.h"
 #include "core/verbs/probe.h"
 
@@ -66,8 +65,7 @@ json transport_json(ibv_context& context, Transport transport) {
 }
 
 json port_json(ibv_context& context, const PortInfo& port, std::uint32_t vendor_id) {
-  std::vector<Gid> gids = query_gids(context, port.number);
-  find_subnets(gids);
+  const std::vector<Gid> gids = query_gids(context, port.number);
   json gid_list = json::array();
   for (const Gid& gid : gids)
     gid_list.push_back({{"index", gid.index},

@@ -11,7 +11,6 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <climits>
 #include <cstring>
 #include <fstream>
 #include <set>
@@ -177,11 +176,9 @@ std::optional<std::string> device_driver(std::string_view name,
                                          const std::filesystem::path& sysfs) {
   const std::filesystem::path device = sysfs / "class/infiniband" / name;
   std::error_code error;
-  std::array<char, PATH_MAX> link{};
-  if (readlink((device / "device/driver").c_str(), link.data(), link.size() - 1) > 0)
-    return std::filesystem::path(link.data()).filename();
-  const bool on_a_bus = std::filesystem::exists(device / "device", error);
-  if (on_a_bus) return std::nullopt;
+  const auto driver = std::filesystem::read_symlink(device / "device/driver", error);
+  if (!driver.empty()) return driver.filename();
+  if (std::filesystem::exists(device / "device", error)) return std::nullopt;  // it is on a bus
   const auto described = read_line(device / "node_desc");
   if (described == "rxe") return "rdma_rxe";
   if (described == "Software iWARP stack") return "siw";  // drivers/infiniband/sw/siw/siw.h
@@ -224,11 +221,10 @@ json host_json(const KernelTrees& trees) {
 
 json clock_json(const ClockChoice& clock) {
   const bool counter = clock.kind == ClockChoice::Kind::counter;
-  const std::optional<double> resolution = resolution_ns(clock);
   const std::string warning = clock_warning(clock);
   return {{"kind", counter ? "counter" : "kernel"},
           {"ticks_per_ns", clock.ticks_per_ns},
-          {"resolution_ns", resolution ? json(*resolution) : json(nullptr)},
+          {"resolution_ns", or_null(resolution_ns(clock))},
           {"warning", warning.empty() ? json(nullptr) : json(warning)},
           {"error_ppm", counter ? json(clock.error_ppm) : json(nullptr)},
           {"read_ns", clock.read_ns},
@@ -238,9 +234,8 @@ json clock_json(const ClockChoice& clock) {
 /// A virtual function has a link to its physical one; null: the device is on no bus, or the kernel
 /// does not tell.
 json is_virtual_function(const std::filesystem::path& device) {
-  std::array<char, PATH_MAX> link{};
-  if (readlink((device / "physfn").c_str(), link.data(), link.size()) > 0) return true;
   std::error_code error;
+  if (std::filesystem::is_symlink(device / "physfn", error)) return true;
   return std::filesystem::exists(device, error) ? json(false) : json(nullptr);
 }
 

@@ -7,26 +7,22 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <tuple>
 
 #include "core/base/error.h"
 
 namespace rdmameter {
 namespace {
 
-/// For people: "RoCE v2".
+struct TypeNames {
+  std::string_view word, spoken;  ///< of results, for people
+};
+/// By type.
+constexpr std::array kTypes{TypeNames{"ib", "InfiniBand"}, TypeNames{"roce_v1", "RoCE v1"},
+                            TypeNames{"roce_v2", "RoCE v2"}, TypeNames{"iwarp", "iWARP"}};
+static_assert(kTypes.size() == static_cast<std::size_t>(GidType::iwarp) + 1);
+
 std::string_view spoken(GidType type) {
-  switch (type) {
-    case GidType::ib:
-      return "InfiniBand";
-    case GidType::roce_v1:
-      return "RoCE v1";
-    case GidType::roce_v2:
-      return "RoCE v2";
-    case GidType::iwarp:
-      return "iWARP";
-  }
-  return "?";
+  return kTypes[static_cast<std::size_t>(type)].spoken;
 }
 
 std::string list(std::span<const Gid> gids) {
@@ -45,23 +41,13 @@ std::string_view address_family(const Gid& gid) {
 }  // namespace
 
 std::string_view gid_type_name(GidType type) {
-  switch (type) {
-    case GidType::ib:
-      return "ib";
-    case GidType::roce_v1:
-      return "roce_v1";
-    case GidType::roce_v2:
-      return "roce_v2";
-    case GidType::iwarp:
-      return "iwarp";
-  }
-  return "?";
+  return kTypes[static_cast<std::size_t>(type)].word;
 }
 
 std::optional<GidType> gid_type_from_name(std::string_view name) {
-  for (const GidType type : {GidType::ib, GidType::roce_v1, GidType::roce_v2, GidType::iwarp})
-    if (name == gid_type_name(type)) return type;
-  return std::nullopt;
+  const auto* const found = std::ranges::find(kTypes, name, &TypeNames::word);
+  return found == kTypes.end() ? std::nullopt
+                               : std::optional(static_cast<GidType>(found - kTypes.begin()));
 }
 
 std::string gid_text(const ibv_gid& gid) {
@@ -85,9 +71,9 @@ bool is_link_local(const ibv_gid& gid) {
   return gid.raw[0] == 0xfe && (gid.raw[1] & 0xc0) == 0x80;
 }
 
-int gid_rank(const Gid& gid) {
+std::tuple<bool, int, std::uint32_t> gid_order(const Gid& gid) {
   const int address = is_ipv4_mapped(gid.value) ? 0 : is_link_local(gid.value) ? 2 : 1;
-  return (gid.type == GidType::roce_v2 ? 0 : 3) + address;
+  return {!gid.here(), (gid.type == GidType::roce_v2 ? 0 : 3) + address, gid.index};
 }
 
 Gid choose_gid(std::span<const Gid> gids, int link_layer, std::uint64_t requested,
@@ -98,8 +84,7 @@ Gid choose_gid(std::span<const Gid> gids, int link_layer, std::uint64_t requeste
                              ? "Give its network interface an address and set it up."
                              : "Is a subnet manager running?");
   if (requested == kAuto && link_layer == IBV_LINK_LAYER_ETHERNET)
-    return *std::ranges::min_element(
-        gids, {}, [](const Gid& gid) { return std::tuple(!gid.here(), gid_rank(gid), gid.index); });
+    return *std::ranges::min_element(gids, {}, gid_order);
   const std::uint64_t index = requested == kAuto ? 0 : requested;
   const auto found =
       std::ranges::find_if(gids, [index](const Gid& gid) { return gid.index == index; });

@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <tuple>
 
 #include "core/test_case/test_case.h"
 
@@ -44,7 +45,7 @@ bool is_ipv4_mapped(const ibv_gid& gid);
 bool is_link_local(const ibv_gid& gid);
 
 /// The GID's place in choose_gid()'s order on Ethernet: the smaller, the better.
-int gid_rank(const Gid& gid);
+std::tuple<bool, int, std::uint32_t> gid_order(const Gid& gid);
 
 /// Picks the GID to use. By itself: on InfiniBand index 0, on Ethernet of those that are addresses
 /// of interfaces here (if there are any, and find_subnets() has looked) RoCE v2 from an IPv4

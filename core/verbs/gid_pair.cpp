@@ -2,13 +2,11 @@
 #include "core/verbs/gid_pair.h"
 
 #include <arpa/inet.h>
-#include <ifaddrs.h>
 
 #include <algorithm>
 #include <array>
 #include <bit>
 #include <cstring>
-#include <memory>
 #include <tuple>
 
 #include "core/base/kernel_files.h"
@@ -73,8 +71,7 @@ std::vector<Gid> gids_to_offer(std::vector<Gid> gids, std::uint64_t requested) {
   }
   constexpr std::uint32_t kMostIndex = 255;  // of ibv_global_route
   std::erase_if(gids, [](const Gid& gid) { return gid.index > kMostIndex; });
-  std::ranges::sort(
-      gids, {}, [](const Gid& gid) { return std::tuple(!gid.here(), gid_rank(gid), gid.index); });
+  std::ranges::sort(gids, {}, gid_order);
   if (gids.size() > kMostGidsOffered) gids.resize(kMostGidsOffered);
   return gids;
 }
@@ -92,11 +89,15 @@ bool gid_of_address(const sockaddr* address, ibv_gid& gid) {
   return true;
 }
 
-void find_subnets(std::span<Gid> gids) {
+std::unique_ptr<ifaddrs, decltype(&freeifaddrs)> interface_addresses() {
   ifaddrs* list = nullptr;
-  if (getifaddrs(&list) != 0) return;  // then the usual lengths are assumed
-  const std::unique_ptr<ifaddrs, decltype(&freeifaddrs)> owner{list, freeifaddrs};
-  for (const ifaddrs* interface = list; interface != nullptr; interface = interface->ifa_next) {
+  return {getifaddrs(&list) == 0 ? list : nullptr, freeifaddrs};
+}
+
+void find_subnets(std::span<Gid> gids) {
+  const auto list = interface_addresses();  // without it the usual lengths are assumed
+  for (const ifaddrs* interface = list.get(); interface != nullptr;
+       interface = interface->ifa_next) {
     ibv_gid address{};
     if (!gid_of_address(interface->ifa_addr, address)) continue;
     for (Gid& gid : gids)

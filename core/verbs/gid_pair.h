@@ -3,11 +3,13 @@
 // with networks for storage, the first address of one port does not lead to the first of another.
 #pragma once
 
+#include <ifaddrs.h>
 #include <sys/socket.h>
 
 #include <array>
 #include <cstddef>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
@@ -24,6 +26,9 @@ inline constexpr std::size_t kMostGidsOffered = 16;
 /// the one that was asked for.
 /// @param requested  table index, or kAuto
 std::vector<Gid> gids_to_offer(std::vector<Gid> gids, std::uint64_t requested);
+
+/// The addresses of this machine's network interfaces; null: the kernel tells none.
+std::unique_ptr<ifaddrs, decltype(&freeifaddrs)> interface_addresses();
 
 /// Sets `subnet_bits` of those that are addresses of this machine's interfaces (getifaddrs(3)).
 void find_subnets(std::span<Gid> gids);

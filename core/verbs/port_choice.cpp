@@ -8,7 +8,6 @@
 #include <exception>
 #include <set>
 #include <tuple>
-#include <utility>
 
 #include "core/base/error.h"
 #include "core/verbs/device.h"
@@ -20,47 +19,39 @@ namespace {
 
 constexpr Transport kTransports[] = {Transport::rc, Transport::uc, Transport::ud};
 
-/// An open device, and where its ports are in the list.
+/// A device and its ports.
 struct Listed {
-  Context context;
+  Context context;  ///< null: it cannot be opened
   std::tuple<std::uint32_t, std::uint32_t, ibv_transport_type> model;
-  std::size_t first = 0, end = 0;
+  std::vector<PortFacts> ports;
 
-  bool usable_in(const std::vector<PortFacts>& ports) const {
-    return std::ranges::any_of(std::span(ports).subspan(first, end - first), &PortFacts::usable);
-  }
+  bool usable() const { return std::ranges::any_of(ports, &PortFacts::usable); }
 };
 
 PortFacts facts_of(ibv_context& context, const PortInfo& port, std::uint64_t gid_index) {
-  std::vector<Gid> gids = query_gids(context, port.number);
-  find_subnets(gids);
   return {.device = port.device,
           .number = port.number,
           .state = port.state,
           .link_layer = port.link_layer,
           .iwarp = is_iwarp(context),
-          .gids = gids_to_offer(std::move(gids), gid_index),
-          .lacks = {}};
+          .gids = gids_to_offer(query_gids(context, port.number), gid_index)};
 }
 
-Listed list_device(const std::string& name, std::uint64_t gid_index,
-                   std::vector<PortFacts>& ports) {
-  Listed listed{.context = open_device(name), .model = {}, .first = ports.size()};
+Listed list_device(const std::string& name, std::uint64_t gid_index) {
+  Listed listed{.context = open_device(name)};
   const DeviceLimits limits = query_limits(*listed.context);
   listed.model = {limits.vendor_id, limits.vendor_part_id, listed.context->device->transport_type};
-  std::vector<PortFacts> found;
   for (unsigned number = 1; number <= limits.phys_port_cnt; ++number)
-    found.push_back(facts_of(*listed.context, query_port(*listed.context, number), gid_index));
-  std::ranges::move(found, std::back_inserter(ports));
-  listed.end = ports.size();
+    listed.ports.push_back(
+        facts_of(*listed.context, query_port(*listed.context, number), gid_index));
   return listed;
 }
 
 /// Tries the transports of each model, where there is more than one.
-void find_lacks(const std::vector<Listed>& devices, std::vector<PortFacts>& ports) {
+void find_lacks(std::vector<Listed>& devices) {
   std::vector<const Listed*> models;
   for (const Listed& device : devices)
-    if (device.usable_in(ports) && std::ranges::none_of(models, [&](const Listed* known) {
+    if (device.usable() && std::ranges::none_of(models, [&](const Listed* known) {
           return known->model == device.model;
         }))
       models.push_back(&device);
@@ -69,9 +60,9 @@ void find_lacks(const std::vector<Listed>& devices, std::vector<PortFacts>& port
     std::vector<Transport> lacks;
     for (const Transport transport : kTransports)
       if (lacks_transport(*model->context, transport)) lacks.push_back(transport);
-    for (const Listed& device : devices)
-      if (device.model == model->model)
-        for (std::size_t i = device.first; i < device.end; ++i) ports[i].lacks = lacks;
+    for (Listed& device : devices)
+      if (device.context && device.model == model->model)
+        for (PortFacts& port : device.ports) port.lacks = lacks;
   }
 }
 
@@ -93,22 +84,22 @@ std::string_view kind_name(const PortFacts& port) {
 }
 
 std::vector<PortFacts> list_ports(std::string_view device, std::uint64_t gid_index) {
-  std::vector<PortFacts> ports;
   std::vector<Listed> listed;
-  std::size_t looked_at = 0;
   for (const std::string& name : list_devices()) {
     if (!names_device(device, name)) continue;
-    if (looked_at++ == kMostDevicesLookedAt) break;
+    if (listed.size() == kMostDevicesLookedAt) break;
     try {
-      listed.push_back(list_device(name, gid_index, ports));
+      listed.push_back(list_device(name, gid_index));
     } catch (const std::exception&) {  // reported when it is opened
-      ports.push_back({.device = name, .gids = {}, .lacks = {}});
+      listed.emplace_back().ports.push_back({.device = name});
     }
   }
   try {
-    find_lacks(listed, ports);
+    find_lacks(listed);
   } catch (const VerbsError&) {  // no PD or CQ: reported when it is measured
   }
+  std::vector<PortFacts> ports;
+  for (Listed& each : listed) std::ranges::move(each.ports, std::back_inserter(ports));
   return ports;
 }
 
@@ -339,8 +330,7 @@ std::string choice_text(const EndPorts& end, const PortFacts& taken, Transport t
 
 std::string not_joined_text(const PortPair& fixed, std::span<const PortFacts> all_mine,
                             std::span<const PortFacts> all_theirs, Transport transport) {
-  const EndSettings open{
-      .device = {}, .port_num = kAuto, .gid_index = kAuto, .core = {}, .memory = {}};
+  const EndSettings open{.port_num = kAuto, .gid_index = kAuto};
   EndSettings mine = open;  // best with the port that this end has already
   mine.device = fixed.mine->device;
   mine.port_num = fixed.mine->number;

@@ -16,8 +16,7 @@ namespace rdmameter {
 namespace {
 
 constexpr std::uint32_t kMaxSge = 256;
-constexpr ibv_qp_cap kPlainQp{
-    .max_send_wr = 1, .max_recv_wr = 1, .max_send_sge = 1, .max_recv_sge = 1, .max_inline_data = 0};
+using QpCapability = std::uint32_t ibv_qp_cap::*;
 
 class Prober {
  public:
@@ -26,32 +25,30 @@ class Prober {
                           device_name(context))),
         cq_(check_pointer([&] { return ibv_create_cq(&context, 1, nullptr, nullptr, 0); },
                           "ibv_create_cq(1 CQE)", device_name(context))),
-        type_(qp_type(transport)) {}
+        transport_(transport) {}
 
-  /// Makes such a QP and drops it. @return 0 or the errno value
-  int attempt(const ibv_qp_cap& wanted) {
-    ibv_qp_init_attr attributes{
-        .send_cq = cq_.get(), .recv_cq = cq_.get(), .cap = wanted, .qp_type = type_};
+  /// Makes a plain QP of one WR but for one capability, and drops it. @return 0 or the errno value
+  int attempt(QpCapability which = &ibv_qp_cap::max_send_wr, std::uint32_t value = 1) {
+    ibv_qp_init_attr attributes = plain_qp(*cq_, transport_, 1, 1);
+    attributes.cap.*which = value;
+    const std::uint32_t inline_asked = attributes.cap.max_inline_data;
     errno = 0;
     const Qp qp(ibv_create_qp(pd_.get(), &attributes));
     if (qp == nullptr) return errno_of_null();
     // hns lowers what it cannot give (rdma-core, get_max_inline_data()): that is no such QP.
-    return attributes.cap.max_inline_data < wanted.max_inline_data ? EINVAL : 0;
+    return attributes.cap.max_inline_data < inline_asked ? EINVAL : 0;
   }
 
-  /// The greatest value of one capability, the others as in kPlainQp.
-  std::uint32_t max(std::uint32_t ibv_qp_cap::*which, std::uint32_t min, std::uint32_t max) {
-    return largest_that_works(min, max, [&](std::uint32_t value) {
-      ibv_qp_cap wanted = kPlainQp;
-      wanted.*which = value;
-      return attempt(wanted) == 0;
-    });
+  /// The greatest value of one capability that works.
+  std::uint32_t max(QpCapability which, std::uint32_t min, std::uint32_t max) {
+    return largest_that_works(min, max,
+                              [&](std::uint32_t value) { return attempt(which, value) == 0; });
   }
 
  private:
   const Pd pd_;
   const Cq cq_;
-  ibv_qp_type type_;
+  const Transport transport_;
 };
 
 }  // namespace
@@ -121,7 +118,7 @@ std::uint32_t largest_that_works(std::uint32_t min, std::uint32_t max,
 
 bool lacks_transport(ibv_context& context, Transport transport) {
   constexpr std::array kOfNoType{0, ENOMEM, EAGAIN, EPERM, EACCES, EIO, ENODEV};
-  const int error = Prober(context, transport).attempt(kPlainQp);
+  const int error = Prober(context, transport).attempt();
   return std::ranges::find(kOfNoType, error) == kOfNoType.end();
 }
 
@@ -134,7 +131,7 @@ std::uint32_t largest_qp_limit(ibv_context& context, Transport transport,
 QpLimits probe_qp_limits(ibv_context& context, Transport transport) {
   Prober prober(context, transport);
   QpLimits limits;
-  if (const int error = prober.attempt(kPlainQp); error != 0) {
+  if (const int error = prober.attempt(); error != 0) {
     limits.reason = std::generic_category().message(error);
     return limits;
   }

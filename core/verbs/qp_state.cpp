@@ -60,7 +60,7 @@ void set_asked(ibv_ah_attr& ah, const QpPath& path) {
 
 QpStep init_step(Transport transport, std::uint8_t port_num, std::uint16_t pkey_index,
                  int remote_access, std::uint32_t qkey) {
-  QpStep step{.attributes = {}, .mask = IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT};
+  QpStep step{.mask = IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT};
   ibv_qp_attr& attr = step.attributes;
   attr.qp_state = IBV_QPS_INIT;
   attr.port_num = port_num;
@@ -77,7 +77,7 @@ QpStep init_step(Transport transport, std::uint8_t port_num, std::uint16_t pkey_
 
 QpStep rtr_step(Transport transport, const QpPath& path, std::uint32_t remote_qpn,
                 std::uint32_t remote_psn) {
-  QpStep step{.attributes = {}, .mask = IBV_QP_STATE};
+  QpStep step{.mask = IBV_QP_STATE};
   ibv_qp_attr& attr = step.attributes;
   attr.qp_state = IBV_QPS_RTR;
   if (transport != Transport::ud) {
@@ -96,7 +96,7 @@ QpStep rtr_step(Transport transport, const QpPath& path, std::uint32_t remote_qp
 }
 
 QpStep rts_step(Transport transport, const QpPath& path, std::uint32_t psn) {
-  QpStep step{.attributes = {}, .mask = IBV_QP_STATE | IBV_QP_SQ_PSN};
+  QpStep step{.mask = IBV_QP_STATE | IBV_QP_SQ_PSN};
   ibv_qp_attr& attr = step.attributes;
   attr.qp_state = IBV_QPS_RTS;
   attr.sq_psn = psn;

@@ -28,14 +28,6 @@ constexpr std::chrono::seconds kPatience{2};
 /// A dump's messages are as large as the reader has room for, up to this (af_netlink.c).
 constexpr std::size_t kMessageBytes = 32 * 1024;
 
-template <auto Free>
-struct FreeBy {
-  template <class Object>
-  void operator()(Object* object) const noexcept {
-    Free(object);
-  }
-};
-
 /// Asks about a device, over a socket of its own: what comes late belongs to no other question.
 /// @param command   RDMA_NLDEV_CMD_..._GET
 /// @param flags     beside NLM_F_REQUEST
@@ -45,7 +37,8 @@ struct FreeBy {
 template <class Take>
 bool ask(const ibv_context& context, int command, int flags, Take take, unsigned port_num = 0) {
   const int index = ibv_get_device_index(context.device);
-  const std::unique_ptr<nl_sock, FreeBy<nl_socket_free>> socket(nl_socket_alloc());
+  const std::unique_ptr<nl_sock, decltype(&nl_socket_free)> socket{nl_socket_alloc(),
+                                                                   nl_socket_free};
   if (index < 0 || !socket || nl_connect(socket.get(), NETLINK_RDMA) != 0) return false;
   const timeval patience{kPatience.count(), 0};
   setsockopt(nl_socket_get_fd(socket.get()), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
@@ -54,8 +47,9 @@ bool ask(const ibv_context& context, int command, int flags, Take take, unsigned
     return (*static_cast<Take*>(user))(message) ? NL_OK : NL_STOP;
   };
   nl_socket_modify_cb(socket.get(), NL_CB_VALID, NL_CB_CUSTOM, on_message, &take);
-  const std::unique_ptr<nl_msg, FreeBy<nlmsg_free>> request(
-      nlmsg_alloc_simple(RDMA_NL_GET_TYPE(RDMA_NL_NLDEV, command), NLM_F_REQUEST | flags));
+  const std::unique_ptr<nl_msg, decltype(&nlmsg_free)> request{
+      nlmsg_alloc_simple(RDMA_NL_GET_TYPE(RDMA_NL_NLDEV, command), NLM_F_REQUEST | flags),
+      nlmsg_free};
   const auto put = [&request](int attribute, unsigned value) {
     return nla_put_u32(request.get(), attribute, value) == 0;
   };

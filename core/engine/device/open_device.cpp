@@ -18,7 +18,6 @@ namespace {
 void query_port_and_gids(OpenDevice& open, std::uint64_t port_num, std::uint64_t gid_index) {
   open.port = query_active_port(*open.context, port_num);
   std::vector<Gid> gids = query_gids(*open.context, open.port.number);
-  find_subnets(gids);
   open.gid = choose_gid(gids, open.port.link_layer, gid_index, open.port.where());
   open.gids = gids_to_offer(std::move(gids), gid_index);
 }

@@ -3,7 +3,6 @@
 
 #include <endian.h>
 #include <fmt/format.h>
-#include <ifaddrs.h>
 #include <infiniband/ib.h>
 #include <net/if.h>
 #include <net/if_arp.h>
@@ -13,7 +12,6 @@
 #include <array>
 #include <cstddef>
 #include <cstring>
-#include <memory>
 
 #include "core/base/error.h"
 #include "core/verbs/gid_pair.h"
@@ -139,14 +137,11 @@ std::optional<CmAddress> ip_address_of(const ifaddrs* list, std::string_view nam
 
 CmAddress ipoib_address(const ibv_gid& gid, std::optional<std::uint16_t> pkey,
                         const std::string& where) {
-  ifaddrs* list = nullptr;
-  const bool listed = getifaddrs(&list) == 0;
-  const std::unique_ptr<ifaddrs, decltype(&freeifaddrs)> owner{listed ? list : nullptr,
-                                                               freeifaddrs};
+  const auto list = interface_addresses();
   const std::uint16_t partition = pkey.value_or(kDefaultPkey);
-  for (const ifaddrs* each = owner.get(); each != nullptr; each = each->ifa_next) {
+  for (const ifaddrs* each = list.get(); each != nullptr; each = each->ifa_next) {
     if (!is_of_port(*each, gid, partition)) continue;
-    if (const auto address = ip_address_of(owner.get(), each->ifa_name)) return *address;
+    if (const auto address = ip_address_of(list.get(), each->ifa_name)) return *address;
   }
   throw Unsupported(
       "{} joins multicast groups of InfiniBand by the IP address of its interface of "

@@ -24,7 +24,7 @@ constexpr std::chrono::milliseconds kGrace{1000};
 
 /// A device without ECE says EOPNOTSUPP, and nothing has failed.
 Ece without(const char* verb, int error) {
-  return {.vendor_id = 0, .options = 0, .failed = is_unsupported(error) ? "" : verb};
+  return {.failed = is_unsupported(error) ? "" : verb};
 }
 
 /// Sets what both ends have in common. Of two vendors that is nothing (cma.c, init_ece()).
@@ -34,20 +34,22 @@ Ece set_common(ibv_qp& qp, std::uint32_t vendor_id, const ibv_ece& peer) {
   chosen.options = peer.vendor_id == vendor_id ? peer.options : 0;
   if (const int error = ibv_set_ece(&qp, &chosen); error != 0) return without("ibv_set_ece", error);
   if (chosen.options == 0) return {};
-  return {.vendor_id = chosen.vendor_id, .options = chosen.options, .failed = {}};
+  return {.vendor_id = chosen.vendor_id, .options = chosen.options};
 }
 
-}  // namespace
-
+/// The initiator, before its request, with the QP in INIT: offers what the device can.
+/// @return the offer
 Ece offer_ece(rdma_cm_id& id, ibv_qp& qp) noexcept {
   ibv_ece own{};
   if (const int error = ibv_query_ece(&qp, &own); error != 0)
     return without("ibv_query_ece", error);
   if (own.vendor_id == 0) return {};
   if (rdma_set_local_ece(&id, &own) != 0) return without("rdma_set_local_ece", errno);
-  return {.vendor_id = own.vendor_id, .options = own.options, .failed = {}};
+  return {.vendor_id = own.vendor_id, .options = own.options};
 }
 
+/// The initiator, with the answer and before RTR: takes what the responder has chosen.
+/// @param offered  by offer_ece()
 Ece take_ece(rdma_cm_id& id, ibv_qp& qp, const Ece& offered) noexcept {
   if (offered.vendor_id == 0) return offered;
   ibv_ece peer{};
@@ -55,6 +57,8 @@ Ece take_ece(rdma_cm_id& id, ibv_qp& qp, const Ece& offered) noexcept {
   return set_common(qp, offered.vendor_id, peer);
 }
 
+/// The responder, with the request and before RTR: takes of the offer what its device can.
+/// @return what to answer by answer_ece()
 Ece accept_ece(rdma_cm_id& id, ibv_qp& qp) noexcept {
   ibv_ece peer{}, own{};
   if (rdma_get_remote_ece(&id, &peer) != 0) return without("rdma_get_remote_ece", errno);
@@ -64,18 +68,24 @@ Ece accept_ece(rdma_cm_id& id, ibv_qp& qp) noexcept {
   return set_common(qp, own.vendor_id, peer);
 }
 
+/// The initiator, in RTS: what the device has made of it, which mlx5 knows by the step to RTR
+/// (rdma-core, providers/mlx5/verbs.c).
+/// @param taken  by take_ece(); what holds if the device does not say
 Ece ece_in_force(ibv_qp& qp, const Ece& taken) noexcept {
   ibv_ece own{};
   if (taken.vendor_id == 0 || ibv_query_ece(&qp, &own) != 0) return taken;
   if (own.options == 0) return {};
-  return {.vendor_id = own.vendor_id, .options = own.options, .failed = {}};
+  return {.vendor_id = own.vendor_id, .options = own.options};
 }
 
+/// The responder, in RTS and before it accepts: answers with what the device has made of it.
 void answer_ece(rdma_cm_id& id, ibv_qp& qp, const Ece& accepted) noexcept {
   ibv_ece own{};
   if (accepted.vendor_id == 0 || ibv_query_ece(&qp, &own) != 0) return;
   rdma_set_local_ece(&id, &own);
 }
+
+}  // namespace
 
 CmChannel::CmChannel(CmWatch watch)
     : watch_(watch),

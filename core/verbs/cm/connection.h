@@ -33,26 +33,6 @@ struct Ece {
   std::string failed;  ///< the call that failed; empty: none, or the device has no ECE
 };
 
-/// The initiator, before its request, with the QP in INIT: offers what the device can.
-/// @return the offer
-Ece offer_ece(rdma_cm_id& id, ibv_qp& qp) noexcept;
-
-/// The initiator, with the answer and before RTR: takes what the responder has chosen.
-/// @param offered  by offer_ece()
-Ece take_ece(rdma_cm_id& id, ibv_qp& qp, const Ece& offered) noexcept;
-
-/// The initiator, in RTS: what the device has made of it, which mlx5 knows by the step to RTR
-/// (rdma-core, providers/mlx5/verbs.c).
-/// @param taken  by take_ece(); what holds if the device does not say
-Ece ece_in_force(ibv_qp& qp, const Ece& taken) noexcept;
-
-/// The responder, with the request and before RTR: takes of the offer what its device can.
-/// @return what to answer by answer_ece()
-Ece accept_ece(rdma_cm_id& id, ibv_qp& qp) noexcept;
-
-/// The responder, in RTS and before it accepts: answers with what the device has made of it.
-void answer_ece(rdma_cm_id& id, ibv_qp& qp, const Ece& accepted) noexcept;
-
 // How rdma_cm's events are awaited: in poll(), until a deadline, never past an interrupt, and not
 // long past the moment at which the session's peer gives up.
 

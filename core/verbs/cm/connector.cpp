@@ -19,62 +19,56 @@ namespace {
 constexpr int kNoResources = 3, kTimeout = 4, kInvalidServiceId = 8, kStaleConnection = 10,
               kConsumer = 28;
 
-std::string_view reject_reason(int reason) {
-  constexpr std::array<std::string_view, 34> kReasons{
-      "",
-      "no QP available",
-      "no EEC available",
-      "no resources available",
-      "timeout",
-      "unsupported request",
-      "invalid communication ID",
-      "invalid communication instance",
-      "invalid service ID",
-      "invalid transport service type",
-      "stale connection",
-      "RDC does not exist",
-      "GID rejected",
-      "LID rejected",
-      "invalid service level",
-      "invalid traffic class",
-      "invalid hop limit",
-      "invalid packet rate",
-      "alternate GID rejected",
-      "alternate LID rejected",
-      "invalid alternate service level",
-      "invalid alternate traffic class",
-      "invalid alternate hop limit",
-      "invalid alternate packet rate",
-      "port and CM redirection",
-      "port redirection",
-      "invalid path MTU",
-      "insufficient responder resources",
-      "the consumer's own",
-      "invalid RNR retry count",
-      "duplicate local communication ID",
-      "unsupported class version",
-      "invalid flow label",
-      "invalid alternate flow label",
-  };
-  return reason > 0 && static_cast<std::size_t>(reason) < kReasons.size()
-             ? kReasons[static_cast<std::size_t>(reason)]
-             : "unknown";
-}
+constexpr std::array<std::string_view, 34> kRejectReasons{
+    "unknown",
+    "no QP available",
+    "no EEC available",
+    "no resources available",
+    "timeout",
+    "unsupported request",
+    "invalid communication ID",
+    "invalid communication instance",
+    "invalid service ID",
+    "invalid transport service type",
+    "stale connection",
+    "RDC does not exist",
+    "GID rejected",
+    "LID rejected",
+    "invalid service level",
+    "invalid traffic class",
+    "invalid hop limit",
+    "invalid packet rate",
+    "alternate GID rejected",
+    "alternate LID rejected",
+    "invalid alternate service level",
+    "invalid alternate traffic class",
+    "invalid alternate hop limit",
+    "invalid alternate packet rate",
+    "port and CM redirection",
+    "port redirection",
+    "invalid path MTU",
+    "insufficient responder resources",
+    "the consumer's own",
+    "invalid RNR retry count",
+    "duplicate local communication ID",
+    "unsupported class version",
+    "invalid flow label",
+    "invalid alternate flow label",
+};
 
-std::string_view datagram_status(int status) {
-  constexpr std::array<std::string_view, 6> kStatuses{"success",    "service ID not supported",
-                                                      "rejected",   "no QP available",
-                                                      "redirected", "unsupported class version"};
-  return static_cast<std::size_t>(status) < kStatuses.size()
-             ? kStatuses[static_cast<std::size_t>(status)]
-             : "unknown";
-}
+/// Of a datagram's request.
+constexpr std::array<std::string_view, 6> kDatagramStatuses{
+    "success",    "service ID not supported", "rejected", "no QP available",
+    "redirected", "unsupported class version"};
 
 std::string meaning(rdma_cm_event_type event, int status) {
   if (status < 0) return std::generic_category().message(-status);
-  if (event == RDMA_CM_EVENT_REJECTED) return std::string(reject_reason(status));
-  if (event == RDMA_CM_EVENT_UNREACHABLE) return std::string(datagram_status(status));
-  return {};
+  std::span<const std::string_view> meanings;
+  if (event == RDMA_CM_EVENT_REJECTED) meanings = kRejectReasons;
+  if (event == RDMA_CM_EVENT_UNREACHABLE) meanings = kDatagramStatuses;
+  if (meanings.empty()) return {};
+  const auto number = static_cast<std::size_t>(status);
+  return std::string(number < meanings.size() ? meanings[number] : "unknown");
 }
 
 std::string_view reject_remedy(int reason) {

@@ -14,37 +14,48 @@
 #include "core/base/error.h"
 #include "core/base/parse_value.h"
 #include "core/verbs/check.h"
+#include "core/verbs/memory/memory_file.h"
 
 namespace rdmameter {
 namespace {
 
-/// The first that this machine has, never unloaded: a driver has threads of its own. Null: none.
-void* load_first(std::initializer_list<const char*> names) {
-  void* library = nullptr;
-  for (const char* name : names)
-    if (library == nullptr) library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
-  return library;
-}
+/// A function of a library as the type of pointer that it is assigned to; null: there is none.
+struct Found {
+  void* address;
+  template <class Function>
+  operator Function*() const {
+    return reinterpret_cast<Function*>(address);
+  }
+};
 
-/// @param all  false from here on if there is no such function
-template <class Function>
-void find(void* library, const char* name, Function& function, bool& all) {
-  function = reinterpret_cast<Function>(library == nullptr ? nullptr : dlsym(library, name));
-  all &= function != nullptr;
-}
+/// The first of several that this machine has, never unloaded: a driver has threads of its own.
+struct Library {
+  Library(std::initializer_list<const char*> names) {
+    for (const char* name : names)
+      if (handle == nullptr) handle = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+  }
+  Found find(const char* name) {
+    const Found found{handle == nullptr ? nullptr : dlsym(handle, name)};
+    whole = whole && found.address != nullptr;
+    return found;
+  }
+
+  void* handle = nullptr;
+  bool whole = true;  ///< has it all functions that were looked for so far?
+};
 
 [[noreturn]] void throw_no_library(const Gpu& gpu, const char* library, const char* whose) {
   throw Unsupported("{}: this machine has no usable {}, which the driver of {} brings", gpu.memory,
                     library, whose);
 }
 
-/// @param none  the errors that mean: no such GPU
-void check(const Gpu& gpu, int result, const char* call, const char* name,
-           std::initializer_list<int> none, const char* list) {
+/// @param list  what lists the GPUs
+void check(const Gpu& gpu, int result, const char* call, const char* name, const char* list) {
+  constexpr int kNoDevice = 100, kInvalidDevice = 101;  // of CUDA and of HIP
   if (result == 0) return;
   const std::string text = fmt::format("{} of {}: {} ({})", call, gpu.memory,
                                        name == nullptr ? "unknown error" : name, result);
-  if (std::ranges::find(none, result) != none.end())
+  if (result == kNoDevice || result == kInvalidDevice)
     throw Unsupported("{}: this machine has no such GPU; see `{}`", text, list);
   throw VerbsError(text, EIO);
 }
@@ -68,61 +79,42 @@ std::string bus_id_of(int (*get)(char*, int length, int device), const Gpu& gpu)
 namespace cuda {
 
 // What of CUDA's driver API is used (docs.nvidia.com/cuda/cuda-driver-api), under its names.
-constexpr int kNoDevice = 100, kInvalidDevice = 101, kNotSupported = 801;
+constexpr int kNotSupported = 801;
 constexpr int kDmabufSupported = 124;           // CU_DEVICE_ATTRIBUTE_DMA_BUF_SUPPORTED
 constexpr int kDmabufFd = 1;                    // CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD
 constexpr unsigned long long kPcieMapping = 1;  // CU_MEM_RANGE_FLAG_DMA_BUF_MAPPING_TYPE_PCIE
 constexpr int kSyncMemops = 6;                  // CU_POINTER_ATTRIBUTE_SYNC_MEMOPS
 
 struct Driver {
-  int (*init)(unsigned flags);
-  int (*error_name)(int, const char** text);
-  int (*device)(int*, int number);
-  int (*device_at)(int*, const char* bus_id);
-  int (*bus_id)(char*, int length, int device);
-  int (*attribute)(int* value, int attribute, int device);
-  int (*retain)(void** context, int device);
-  int (*set_current)(void* context);
-  int (*allocate)(std::uint64_t*, std::size_t bytes);
-  int (*free)(std::uint64_t);
-  int (*copy_in)(std::uint64_t to, const void* from, std::size_t bytes);
-  int (*copy_out)(void* to, std::uint64_t from, std::size_t bytes);
-  int (*synchronize)();
-  int (*set_pointer)(const void* value, int attribute, std::uint64_t);
-  int (*handle)(void* handle, std::uint64_t, std::size_t bytes, int type, unsigned long long flags);
-  bool whole = true, shares = true;  ///< has it all of them; the last one?
+  Library library{"libcuda.so.1"};
+  int (*init)(unsigned flags) = library.find("cuInit");
+  int (*error_name)(int, const char** text) = library.find("cuGetErrorName");
+  int (*device)(int*, int number) = library.find("cuDeviceGet");
+  int (*device_at)(int*, const char* bus_id) = library.find("cuDeviceGetByPCIBusId");
+  int (*bus_id)(char*, int length, int device) = library.find("cuDeviceGetPCIBusId");
+  int (*attribute)(int* value, int attribute, int device) = library.find("cuDeviceGetAttribute");
+  int (*retain)(void** context, int device) = library.find("cuDevicePrimaryCtxRetain");
+  int (*set_current)(void* context) = library.find("cuCtxSetCurrent");
+  int (*allocate)(std::uint64_t*, std::size_t bytes) = library.find("cuMemAlloc_v2");
+  int (*free)(std::uint64_t) = library.find("cuMemFree_v2");
+  int (*copy_in)(std::uint64_t to, const void* from, std::size_t) = library.find("cuMemcpyHtoD_v2");
+  int (*copy_out)(void* to, std::uint64_t from, std::size_t) = library.find("cuMemcpyDtoH_v2");
+  int (*synchronize)() = library.find("cuCtxSynchronize");
+  int (*set_pointer)(const void* value, int, std::uint64_t) = library.find("cuPointerSetAttribute");
+  bool whole = library.whole;  ///< but for what newer drivers have:
+  int (*handle)(void* handle, std::uint64_t, std::size_t bytes, int type,
+                unsigned long long flags) = library.find("cuMemGetHandleForAddressRange");
 };
 
-Driver load() {
-  void* const library = load_first({"libcuda.so.1"});
-  Driver cuda{};
-  find(library, "cuInit", cuda.init, cuda.whole);
-  find(library, "cuGetErrorName", cuda.error_name, cuda.whole);
-  find(library, "cuDeviceGet", cuda.device, cuda.whole);
-  find(library, "cuDeviceGetByPCIBusId", cuda.device_at, cuda.whole);
-  find(library, "cuDeviceGetPCIBusId", cuda.bus_id, cuda.whole);
-  find(library, "cuDeviceGetAttribute", cuda.attribute, cuda.whole);
-  find(library, "cuDevicePrimaryCtxRetain", cuda.retain, cuda.whole);
-  find(library, "cuCtxSetCurrent", cuda.set_current, cuda.whole);
-  find(library, "cuMemAlloc_v2", cuda.allocate, cuda.whole);
-  find(library, "cuMemFree_v2", cuda.free, cuda.whole);
-  find(library, "cuMemcpyHtoD_v2", cuda.copy_in, cuda.whole);
-  find(library, "cuMemcpyDtoH_v2", cuda.copy_out, cuda.whole);
-  find(library, "cuCtxSynchronize", cuda.synchronize, cuda.whole);
-  find(library, "cuPointerSetAttribute", cuda.set_pointer, cuda.whole);
-  find(library, "cuMemGetHandleForAddressRange", cuda.handle, cuda.shares);
-  return cuda;
-}
-
 const Driver& driver() {
-  static const Driver loaded = load();
+  static const Driver loaded{};
   return loaded;
 }
 
 void must(const Gpu& gpu, int result, const char* call) {
   const char* name = nullptr;
   driver().error_name(result, &name);
-  check(gpu, result, call, name, {kNoDevice, kInvalidDevice}, "nvidia-smi -L");
+  check(gpu, result, call, name, "nvidia-smi -L");
 }
 
 void use(const Gpu& gpu) {
@@ -140,6 +132,7 @@ void open(Gpu& gpu) {
   // Not released: a context of its own for each case would take 0.2 s (of an H200).
   must(gpu, cuda.retain(&gpu.context, gpu.number), "cuDevicePrimaryCtxRetain");
   use(gpu);
+  gpu.bus_id = bus_id_of(cuda.bus_id, gpu);
 }
 
 std::uint64_t allocate(const Gpu& gpu, std::size_t bytes) {
@@ -158,7 +151,7 @@ std::uint64_t allocate(const Gpu& gpu, std::size_t bytes) {
 SharedPart share(const Gpu& gpu, std::uint64_t address, std::size_t bytes, bool pcie) {
   const Driver& cuda = driver();
   int can = 0;
-  if (cuda.shares)
+  if (cuda.handle != nullptr)
     must(gpu, cuda.attribute(&can, kDmabufSupported, gpu.number), "cuDeviceGetAttribute");
   if (can == 0)
     throw Unsupported(
@@ -190,52 +183,34 @@ void free(const Gpu& gpu, std::uint64_t address) noexcept {
   if (driver().set_current(gpu.context) == 0) driver().free(address);
 }
 
-std::string bus_id(const Gpu& gpu) {
-  return bus_id_of(driver().bus_id, gpu);
-}
-
 }  // namespace cuda
 
 namespace rocm {
 
 // What of HIP and HSA is used (rocm.docs.amd.com), under their names.
-constexpr int kNoDevice = 100, kInvalidDevice = 101;
 constexpr int kHostToDevice = 1, kDeviceToHost = 2;  // hipMemcpyKind
 
 struct Driver {
-  int (*set_device)(int);
-  const char* (*error_name)(int);
-  int (*bus_id)(char*, int length, int device);
-  int (*allocate)(void**, std::size_t bytes);
-  int (*free)(void*);
-  int (*copy)(void* to, const void* from, std::size_t bytes, int kind);
-  int (*synchronize)();
-  unsigned (*share)(const void*, std::size_t bytes, int* dmabuf, std::uint64_t* offset);
-  bool whole = true, shares = true;  ///< has it all of them; the last one?
+  Library hip{"libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5"};
+  int (*set_device)(int) = hip.find("hipSetDevice");
+  const char* (*error_name)(int) = hip.find("hipGetErrorName");
+  int (*bus_id)(char*, int length, int device) = hip.find("hipDeviceGetPCIBusId");
+  int (*allocate)(void**, std::size_t bytes) = hip.find("hipMalloc");
+  int (*free)(void*) = hip.find("hipFree");
+  int (*copy)(void* to, const void* from, std::size_t bytes, int kind) = hip.find("hipMemcpy");
+  int (*synchronize)() = hip.find("hipDeviceSynchronize");
+  Library hsa = hip.whole ? Library{"libhsa-runtime64.so.1"} : Library{};
+  unsigned (*share)(const void*, std::size_t bytes, int* dmabuf,
+                    std::uint64_t* offset) = hsa.find("hsa_amd_portable_export_dmabuf");
 };
 
-Driver load() {
-  void* const library = load_first({"libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5"});
-  Driver hip{};
-  find(library, "hipSetDevice", hip.set_device, hip.whole);
-  find(library, "hipGetErrorName", hip.error_name, hip.whole);
-  find(library, "hipDeviceGetPCIBusId", hip.bus_id, hip.whole);
-  find(library, "hipMalloc", hip.allocate, hip.whole);
-  find(library, "hipFree", hip.free, hip.whole);
-  find(library, "hipMemcpy", hip.copy, hip.whole);
-  find(library, "hipDeviceSynchronize", hip.synchronize, hip.whole);
-  void* const hsa = hip.whole ? load_first({"libhsa-runtime64.so.1"}) : nullptr;
-  find(hsa, "hsa_amd_portable_export_dmabuf", hip.share, hip.shares);
-  return hip;
-}
-
 const Driver& driver() {
-  static const Driver loaded = load();
+  static const Driver loaded{};
   return loaded;
 }
 
 void must(const Gpu& gpu, int result, const char* call) {
-  check(gpu, result, call, driver().error_name(result), {kNoDevice, kInvalidDevice}, "rocminfo");
+  check(gpu, result, call, driver().error_name(result), "rocminfo");
 }
 
 void use(const Gpu& gpu) {
@@ -243,9 +218,10 @@ void use(const Gpu& gpu) {
 }
 
 void open(Gpu& gpu) {
-  if (!driver().whole) throw_no_library(gpu, "libamdhip64.so.7, .6 or .5", "AMD's GPUs");
+  if (!driver().hip.whole) throw_no_library(gpu, "libamdhip64.so.7, .6 or .5", "AMD's GPUs");
   gpu.number = number_of(gpu);
   use(gpu);
+  gpu.bus_id = bus_id_of(driver().bus_id, gpu);
 }
 
 std::uint64_t allocate(const Gpu& gpu, std::size_t bytes) {
@@ -257,7 +233,7 @@ std::uint64_t allocate(const Gpu& gpu, std::size_t bytes) {
 SharedPart share(const Gpu& gpu, std::uint64_t address, std::size_t bytes, bool pcie) {
   if (pcie)
     throw Unsupported("{}: data-direct is NVIDIA's: use --gpu-registration auto", gpu.memory);
-  if (!driver().shares)
+  if (driver().share == nullptr)
     throw Unsupported("{}: that GPU shares no memory as a dma-buf: it takes ROCm 5.6 or newer",
                       gpu.memory);
   int fd = -1;
@@ -286,17 +262,13 @@ void free(const Gpu& gpu, std::uint64_t address) noexcept {
   if (driver().set_device(gpu.number) == 0) driver().free(reinterpret_cast<void*>(address));
 }
 
-std::string bus_id(const Gpu& gpu) {
-  return bus_id_of(driver().bus_id, gpu);
-}
-
 }  // namespace rocm
 
 constexpr std::array kAccelerators{
     Accelerator{kCudaMemory, cuda::open, cuda::use, cuda::allocate, cuda::share, cuda::copy_in,
-                cuda::copy_out, cuda::free, cuda::bus_id, "nvidia-peermem"},
+                cuda::copy_out, cuda::free, "nvidia-peermem"},
     Accelerator{kRocmMemory, rocm::open, rocm::use, rocm::allocate, rocm::share, rocm::copy_in,
-                rocm::copy_out, rocm::free, rocm::bus_id, "amdgpu with ib_peer_mem"},
+                rocm::copy_out, rocm::free, "amdgpu with ib_peer_mem"},
 };
 
 }  // namespace
@@ -309,38 +281,31 @@ const Accelerator& accelerator_of(std::string_view memory) {
 namespace {
 
 using Way = GpuRegistration;
-constexpr std::array kShareFirst{Way::dmabuf, Way::pointer};
-constexpr std::array kPointerFirst{Way::pointer, Way::dmabuf};
-constexpr std::array kDirect{Way::data_direct};
 
-std::span<const Way> ways_of(Way how) {
-  switch (how) {
-    case Way::automatic:
-      return kShareFirst;
-    case Way::dmabuf:
-      return std::span(kShareFirst).first(1);
-    case Way::pointer:
-      return std::span(kPointerFirst).first(1);
-    case Way::data_direct:
-      return kDirect;
-    case Way::pointer_first:
-      return kPointerFirst;
-  }
-  return {};
+GpuWays ways_of(Way how) {
+  if (how == Way::automatic) return {Way::dmabuf, Way::pointer};
+  if (how == Way::pointer_first) return {Way::pointer, Way::dmabuf};
+  return {how, {}};
 }
 
-/// Of mlx5's own library, which only adapters of NVIDIA's bring; null: it has none.
-template <class Function>
-Function mlx5_function(const char* name) {
-  static void* const library = dlopen("libmlx5.so.1", RTLD_NOW | RTLD_LOCAL);
-  return reinterpret_cast<Function>(library == nullptr ? nullptr : dlsym(library, name));
+/// What of mlx5's own library is used, which only adapters of NVIDIA's bring.
+struct Mlx5 {
+  Library library{"libmlx5.so.1"};
+  int (*path_of)(ibv_context*, char*,
+                 std::size_t) = library.find("mlx5dv_get_data_direct_sysfs_path");
+  ibv_mr* (*register_direct)(ibv_pd*, std::uint64_t offset, std::size_t length, std::uint64_t iova,
+                             int fd, int access,
+                             int mlx5_access) = library.find("mlx5dv_reg_dmabuf_mr");
+};
+
+const Mlx5& mlx5() {
+  static const Mlx5 loaded{};
+  return loaded;
 }
 
 bool has_data_direct(ibv_context& context) {
-  const auto path_of =
-      mlx5_function<int (*)(ibv_context*, char*, std::size_t)>("mlx5dv_get_data_direct_sysfs_path");
   std::array<char, 512> path{};
-  return path_of != nullptr && path_of(&context, path.data(), path.size()) == 0;
+  return mlx5().library.whole && mlx5().path_of(&context, path.data(), path.size()) == 0;
 }
 
 /// The kernel reaches no such memory in this way, and may in another.
@@ -354,49 +319,30 @@ GpuMemory::GpuMemory(ibv_context& context, const std::string& memory, std::size_
                      GpuRegistration how)
     : kind_(accelerator_of(memory)),
       gpu_{.memory = memory, .which = memory.substr(kind_.memory.size())},
+      allocation_(nullptr, Free{kind_, gpu_}),
       ways_(ways_of(how)) {
-  if (how == Way::data_direct) {
-    register_direct_ = mlx5_function<decltype(register_direct_)>("mlx5dv_reg_dmabuf_mr");
-    if (register_direct_ == nullptr || !has_data_direct(context))
-      throw Unsupported(
-          "--gpu-registration data-direct: the device has no data-direct engine, or this machine's "
-          "libmlx5.so.1 does not know of any: use --gpu-registration auto");
-  }
+  if (how == Way::data_direct && !has_data_direct(context))
+    throw Unsupported(
+        "--gpu-registration data-direct: the device has no data-direct engine, or this machine's "
+        "libmlx5.so.1 does not know of any: use --gpu-registration auto");
   kind_.open(gpu_);
-  try {
-    allocate(size_bytes);
-    share();
-  } catch (...) {
-    release();
-    throw;
-  }
-}
-
-GpuMemory::~GpuMemory() {
-  release();
-}
-
-/// A dma-buf is of whole pages of the CPU's, an allocation need not begin with one.
-void GpuMemory::allocate(std::size_t size_bytes) {
+  // A dma-buf is of whole pages of the CPU's, an allocation need not begin with one.
   const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
-  size_bytes_ = (size_bytes + page - 1) / page * page;
-  allocation_ = kind_.allocate(gpu_, size_bytes_ + page);
-  address_ = (allocation_ + page - 1) / page * page;
-}
-
-void GpuMemory::share() {
-  if (ways_.size() == 1 && ways_.front() == Way::pointer) return;
+  size_bytes_ = align_up(size_bytes, page);
+  const std::uint64_t begin = kind_.allocate(gpu_, size_bytes_ + page);
+  allocation_.reset(reinterpret_cast<void*>(begin));
+  address_ = align_up(begin, page);
+  if (how == Way::pointer) return;
   try {
-    shared_ = kind_.share(gpu_, address_, size_bytes_, ways_.front() == Way::data_direct);
+    shared_ = kind_.share(gpu_, address_, size_bytes_, how == Way::data_direct);
   } catch (const Unsupported&) {
-    if (ways_.size() == 1) throw;
+    if (!ways_.second) throw;
     ways_ = ways_of(Way::pointer);
   }
 }
 
-void GpuMemory::release() noexcept {
-  shared_.dmabuf.reset();
-  if (allocation_ != 0) kind_.free(gpu_, allocation_);
+void GpuMemory::Free::operator()(void* address) const noexcept {
+  kind.free(gpu, reinterpret_cast<std::uint64_t>(address));
 }
 
 void GpuMemory::write(std::size_t offset, std::span<const std::byte> bytes) {
@@ -413,20 +359,21 @@ ibv_mr* GpuMemory::register_this_way(ibv_pd& pd, std::size_t offset, std::size_t
                                      int access) const noexcept {
   constexpr int kDataDirect = 1 << 0;  // MLX5DV_REG_DMABUF_ACCESS_DATA_DIRECT
   const std::uint64_t address = address_ + offset, at = shared_.offset + offset;
-  if (ways_.front() == Way::pointer)
+  if (ways_.first == Way::pointer)
     return ibv_reg_mr(&pd, reinterpret_cast<void*>(address), length, access);
-  if (ways_.front() == Way::data_direct)
-    return register_direct_(&pd, at, length, address, shared_.dmabuf.get(), access, kDataDirect);
+  if (ways_.first == Way::data_direct)
+    return mlx5().register_direct(&pd, at, length, address, shared_.dmabuf.get(), access,
+                                  kDataDirect);
   return ibv_reg_dmabuf_mr(&pd, at, length, address, shared_.dmabuf.get(), access);
 }
 
 ibv_mr* GpuMemory::try_to_register(ibv_pd& pd, std::size_t offset, std::size_t length,
                                    int access) const noexcept {
   ibv_mr* made = register_this_way(pd, offset, length, access);
-  if (made != nullptr || ways_.size() == 1 || !is_refused(errno)) return made;
+  if (made != nullptr || !ways_.second || !is_refused(errno)) return made;
   const int why = errno;
-  const std::span<const Way> tried = ways_;
-  ways_ = ways_.subspan(1);
+  const GpuWays tried = ways_;
+  ways_ = {*ways_.second, {}};
   made = register_this_way(pd, offset, length, access);
   if (made != nullptr || !is_refused(errno)) return made;
   ways_ = tried;  // another region may go
@@ -435,15 +382,13 @@ ibv_mr* GpuMemory::try_to_register(ibv_pd& pd, std::size_t offset, std::size_t l
 }
 
 const char* GpuMemory::registering_verb() const noexcept {
-  return ways_.front() == Way::pointer       ? "ibv_reg_mr"
-         : ways_.front() == Way::data_direct ? "mlx5dv_reg_dmabuf_mr"
-                                             : "ibv_reg_dmabuf_mr";
+  return ways_.first == Way::pointer       ? "ibv_reg_mr"
+         : ways_.first == Way::data_direct ? "mlx5dv_reg_dmabuf_mr"
+                                           : "ibv_reg_dmabuf_mr";
 }
 
-const char* GpuMemory::way() const noexcept {
-  return ways_.front() == Way::pointer       ? "pointer"
-         : ways_.front() == Way::data_direct ? "data-direct"
-                                             : "dmabuf";
+std::string_view GpuMemory::way() const noexcept {
+  return find_axis("gpu-registration")->words[static_cast<std::size_t>(ways_.first)].text;
 }
 
 void GpuMemory::explain(int error, const std::string& where) const {
@@ -451,15 +396,15 @@ void GpuMemory::explain(int error, const std::string& where) const {
   const std::string by_address = fmt::format(
       "by its address the kernel registers no memory of {} for {}: that takes the module {}",
       gpu_.memory, where, kind_.peer_memory);
-  if (ways_.size() == 1 && ways_.front() == Way::pointer)
+  if (!ways_.second && ways_.first == Way::pointer)
     throw Unsupported(by_address + "; or use --gpu-registration dmabuf");
   const std::string as_dmabuf = fmt::format(
       "{} ({})",
       error == kEnotsupp
           ? fmt::format("the driver that owns the dma-buf does not let {} reach it", where)
           : fmt::format("{} registers no dma-buf", where),
-      register_direct_ != nullptr ? "mlx5dv_reg_dmabuf_mr" : "ibv_reg_dmabuf_mr");
-  if (ways_.size() == 1)
+      ways_.first == Way::data_direct ? "mlx5dv_reg_dmabuf_mr" : "ibv_reg_dmabuf_mr");
+  if (!ways_.second)
     throw Unsupported(as_dmabuf + ": use --gpu-registration auto, or --memory host");
   throw Unsupported("{}, and {}; or use --memory host", as_dmabuf, by_address);
 }

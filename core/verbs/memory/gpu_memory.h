@@ -6,6 +6,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -24,6 +26,7 @@ struct Gpu {
   std::string which;        ///< its number or bus ID
   int number = 0;           ///< of the library
   void* context = nullptr;  ///< CUDA's
+  std::string bus_id;       ///< "0000:17:00.0", as sysfs writes it; empty: not known
 };
 
 /// A dma-buf, and where in it the shared memory begins.
@@ -46,12 +49,17 @@ struct Accelerator {
   void (*copy_in)(const Gpu&, std::uint64_t to, const void* from, std::size_t bytes);
   void (*copy_out)(const Gpu&, void* to, std::uint64_t from, std::size_t bytes);
   void (*free)(const Gpu&, std::uint64_t address) noexcept;
-  std::string (*bus_id)(const Gpu&);  ///< "0000:17:00.0", as sysfs writes it; empty: not known
-  const char* peer_memory;            ///< the module by which kernels register its addresses
+  const char* peer_memory;  ///< the module by which kernels register its addresses
 };
 
 /// The accelerator whose prefix `memory` has. @pre is_gpu(memory)
 const Accelerator& accelerator_of(std::string_view memory);
+
+/// The way of registering that is in use, and the one for where the kernel refuses that.
+struct GpuWays {
+  GpuRegistration first;
+  std::optional<GpuRegistration> second;
+};
 
 class GpuMemory {
  public:
@@ -61,9 +69,7 @@ class GpuMemory {
   /// @throws VerbsError   a call of the driver's failed: its name and what it says
   GpuMemory(ibv_context& context, const std::string& memory, std::size_t size_bytes,
             GpuRegistration how);
-  GpuMemory(const GpuMemory&) = delete;
-  GpuMemory& operator=(const GpuMemory&) = delete;
-  ~GpuMemory();
+  GpuMemory(GpuMemory&&) = delete;
 
   /// The memory's address on the GPU; the CPU cannot use it.
   std::uint64_t address() const noexcept { return address_; }
@@ -78,28 +84,28 @@ class GpuMemory {
                           int access) const noexcept;
   const char* registering_verb() const noexcept;
   /// The way, as the option's word.
-  const char* way() const noexcept;
-  /// "0000:17:00.0"; empty: not known.
-  std::string bus_id() const { return kind_.bus_id(gpu_); }
+  std::string_view way() const noexcept;
+  /// As Gpu has it.
+  const std::string& bus_id() const noexcept { return gpu_.bus_id; }
   /// Why try_to_register() has failed, where that is known. @throws Unsupported
   void explain(int error, const std::string& where) const;
 
  private:
-  void allocate(std::size_t size_bytes);
-  void share();
-  void release() noexcept;
+  struct Free {
+    const Accelerator& kind;
+    const Gpu& gpu;
+    void operator()(void* address) const noexcept;
+  };
   ibv_mr* register_this_way(ibv_pd& pd, std::size_t offset, std::size_t length,
                             int access) const noexcept;
 
   const Accelerator& kind_;
   Gpu gpu_;
   std::size_t size_bytes_ = 0;
-  std::uint64_t allocation_ = 0, address_ = 0;
-  SharedPart shared_;
-  mutable std::span<const GpuRegistration> ways_;  ///< the first is the one in use
-  /// Where it exists: mlx5dv_reg_dmabuf_mr().
-  ibv_mr* (*register_direct_)(ibv_pd*, std::uint64_t offset, std::size_t length, std::uint64_t iova,
-                              int fd, int access, int mlx5_access) = nullptr;
+  std::unique_ptr<void, Free> allocation_;  ///< an address of the GPU's
+  std::uint64_t address_ = 0;
+  SharedPart shared_;  ///< after the allocation: it goes first
+  mutable GpuWays ways_;
 };
 
 }  // namespace rdmameter

@@ -32,10 +32,6 @@ unsigned huge_shift_of(std::string_view kind) noexcept {
 /// What providers align device memory and its copies to.
 constexpr std::size_t kDeviceUnit = 64;
 
-std::size_t align_up(std::size_t size, std::size_t unit) {
-  return (size + unit - 1) / unit * unit;
-}
-
 /// Asks for pages on one node, by the system call itself: libnuma would be a dependency for one
 /// line. A refusal (no NUMA, not allowed) leaves the kernel's own placement, which is only slower.
 void prefer_node(std::byte* data, std::size_t size_bytes, int node) {
@@ -46,17 +42,11 @@ void prefer_node(std::byte* data, std::size_t size_bytes, int node) {
   syscall(SYS_mbind, data, size_bytes, kPreferred, &mask, kBits, 0);
 }
 
-void* map_anonymous(std::size_t bytes) {
-  void* data = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (data == MAP_FAILED) throw_failure("mmap", fmt::format("buffer of {} bytes", bytes), errno);
-  return data;
-}
-
-void* map_huge(std::size_t bytes, unsigned shift) {
+MappedPages map_huge(std::size_t bytes, unsigned shift) {
   const int flags =
       MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB | static_cast<int>(shift << MAP_HUGE_SHIFT);
   void* data = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, flags, -1, 0);
-  if (data != MAP_FAILED) return data;
+  if (data != MAP_FAILED) return {.data = data, .size_bytes = bytes};
   const int error = errno;
   if (error != ENOMEM && error != EINVAL)
     throw_failure("mmap", fmt::format("{} bytes of huge pages", bytes), error);
@@ -87,20 +77,20 @@ void Buffer::Unmap::operator()(std::byte* data) const noexcept {
 Buffer::Buffer(std::size_t size_bytes, std::optional<int> numa_node, const std::string& kind,
                const MemoryTerms& terms) {
   const std::size_t wanted = std::max<std::size_t>(size_bytes, 1);
-  MappedFile pages{};
-  if (kind.starts_with(kFileMemory)) {
+  const std::size_t bytes = align_up(wanted, page_bytes(kind));
+  const unsigned huge_shift = huge_shift_of(kind);
+  MappedPages pages;
+  if (kind.starts_with(kFileMemory))
     pages = map_file(kind.substr(kFileMemory.size()), wanted, terms.files);
-  } else if (kind.starts_with(kDmabufMemory)) {
-    MappedDmabuf made = make_dmabuf(kind.substr(kDmabufMemory.size()), wanted, terms.files);
-    pages = made.pages;
-    dmabuf_ = std::move(made.dmabuf);
-  } else {
-    const unsigned huge_shift = huge_shift_of(kind);
-    pages.size_bytes = align_up(wanted, page_bytes(kind));
-    pages.data =
-        huge_shift != 0 ? map_huge(pages.size_bytes, huge_shift) : map_anonymous(pages.size_bytes);
-  }
+  else if (kind.starts_with(kDmabufMemory))
+    pages = make_dmabuf(kind.substr(kDmabufMemory.size()), wanted, terms.files);
+  else if (huge_shift != 0)
+    pages = map_huge(bytes, huge_shift);
+  else
+    pages =
+        map_pages(bytes, MAP_PRIVATE | MAP_ANONYMOUS, -1, fmt::format("buffer of {} bytes", bytes));
   data_ = {static_cast<std::byte*>(pages.data), Unmap{pages.size_bytes}};
+  dmabuf_ = std::move(pages.dmabuf);
   if (numa_node) prefer_node(data_.get(), pages.size_bytes, *numa_node);
   Looks looks{terms.cancel_check};
   in_parts(pages.size_bytes, looks, [&](std::size_t offset, std::size_t length) {

@@ -108,7 +108,13 @@ void require_allowed(const Facts& facts, const std::string& path, FileMemory all
 
 }  // namespace
 
-MappedFile map_file(const std::string& path, std::size_t size_bytes, FileMemory allowed) {
+MappedPages map_pages(std::size_t size_bytes, int flags, int file, const std::string& object) {
+  void* const data = mmap(nullptr, size_bytes, PROT_READ | PROT_WRITE, flags, file, 0);
+  if (data == MAP_FAILED) throw_failure("mmap", object, errno);
+  return {.data = data, .size_bytes = size_bytes};
+}
+
+MappedPages map_file(const std::string& path, std::size_t size_bytes, FileMemory allowed) {
   if (allowed == FileMemory::none)
     throw Unsupported(
         "only the initiator may use a file as memory: a client must not name a file of the "
@@ -117,17 +123,14 @@ MappedFile map_file(const std::string& path, std::size_t size_bytes, FileMemory 
   if (!file) throw_failure("open", "--memory file:" + path, errno);
   const Facts facts = facts_of(file.get(), path);
   require_allowed(facts, path, allowed);
-  const std::size_t mapped =
-      (size_bytes + facts.page_bytes - 1) / facts.page_bytes * facts.page_bytes;
+  const std::size_t mapped = align_up(size_bytes, facts.page_bytes);
   if (facts.size_bytes && *facts.size_bytes < mapped)
     throw Unsupported(
         "--memory file:{}: it is {} bytes long, and {} bytes are needed; use a longer one, or a "
         "smaller --size, --qps, --depth or --rx-depth",
         path, *facts.size_bytes, mapped);
-  void* data = mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
-  if (data == MAP_FAILED)
-    throw_failure("mmap", fmt::format("{} bytes of --memory file:{}", mapped, path), errno);
-  return {data, mapped};
+  return map_pages(mapped, MAP_SHARED, file.get(),
+                   fmt::format("{} bytes of --memory file:{}", mapped, path));
 }
 
 namespace {
@@ -180,19 +183,18 @@ Descriptor of_own_pages(std::size_t size_bytes, const std::string& option) {
 
 }  // namespace
 
-MappedDmabuf make_dmabuf(const std::string& name, std::size_t size_bytes, FileMemory allowed) {
+MappedPages make_dmabuf(const std::string& name, std::size_t size_bytes, FileMemory allowed) {
   if (allowed == FileMemory::none)
     throw Unsupported(
         "only the initiator may use a dma-buf as memory: a client must not have a device of the "
         "server's machine opened; --peer-memory takes host, huge, huge1g or device");
   const std::string option = fmt::format("--memory {}{}", kDmabufMemory, name);
-  const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
-  const std::size_t bytes = (size_bytes + page - 1) / page * page;
+  const std::size_t bytes = align_up(size_bytes, static_cast<std::size_t>(sysconf(_SC_PAGESIZE)));
   Descriptor dmabuf = name == kUdmabuf ? of_own_pages(bytes, option) : of_heap(name, bytes, option);
-  void* data = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, dmabuf.get(), 0);
-  if (data == MAP_FAILED)
-    throw_failure("mmap", fmt::format("{} bytes of {}", bytes, option), errno);
-  return {.dmabuf = std::move(dmabuf), .pages = {.data = data, .size_bytes = bytes}};
+  MappedPages pages =
+      map_pages(bytes, MAP_SHARED, dmabuf.get(), fmt::format("{} bytes of {}", bytes, option));
+  pages.dmabuf = std::move(dmabuf);
+  return pages;
 }
 
 }  // namespace rdmameter

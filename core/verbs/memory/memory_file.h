@@ -18,31 +18,36 @@ enum class FileMemory : std::uint8_t {
   overwrite,  ///< those, and files on DAX file systems or hugetlbfs, whose contents are lost
 };
 
-/// Pages of a file, to be unmapped by the caller.
-struct MappedFile {
-  void* data;
-  std::size_t size_bytes;  ///< whole pages of the file's own size
+/// Mapped pages, to be unmapped by the caller.
+struct MappedPages {
+  void* data = nullptr;
+  std::size_t size_bytes = 0;  ///< whole pages, of a file those of its own size
+  Descriptor dmabuf;           ///< that they are of; none: of none
 };
+
+/// The least multiple of `unit` that holds `size`.
+constexpr std::size_t align_up(std::size_t size, std::size_t unit) {
+  return (size + unit - 1) / unit * unit;
+}
+
+/// Maps pages for reading and writing. @param flags, file  as mmap() takes them
+/// @param object  for the error's text
+/// @throws VerbsError
+MappedPages map_pages(std::size_t size_bytes, int flags, int file, const std::string& object);
 
 /// Maps the beginning of a file, shared. Creates nothing, and changes no file's length.
 /// @throws Unsupported  `allowed` is none; the file is shorter than that
 /// @throws UsageError   `allowed` does not include such a file: what it is, and what to use instead
 /// @throws VerbsError   it cannot be opened or mapped
-MappedFile map_file(const std::string& path, std::size_t size_bytes, FileMemory allowed);
+MappedPages map_file(const std::string& path, std::size_t size_bytes, FileMemory allowed);
 
 // Memory that the kernel shares between devices by a descriptor (a dma-buf), and that the CPU maps,
 // too: of a DMA heap, or of this process by udmabuf.
-
-/// Mapped pages of a dma-buf, to be unmapped by the caller.
-struct MappedDmabuf {
-  Descriptor dmabuf;
-  MappedFile pages;
-};
 
 /// @param name     of a heap in /dev/dma_heap, or kUdmabuf
 /// @param allowed  none: nothing is opened, since a client has asked
 /// @throws Unsupported  `allowed` is none; the kernel has no such heap, no udmabuf, not so much
 /// @throws VerbsError   it may not be opened or mapped
-MappedDmabuf make_dmabuf(const std::string& name, std::size_t size_bytes, FileMemory allowed);
+MappedPages make_dmabuf(const std::string& name, std::size_t size_bytes, FileMemory allowed);
 
 }  // namespace rdmameter

@@ -9,6 +9,7 @@
 #include "core/base/error.h"
 #include "core/control/control_measurer.h"
 #include "core/instrument/histogram_data.h"
+#include "core/verbs/check.h"
 
 namespace rdmameter {
 namespace {
@@ -30,8 +31,9 @@ class FakeCall : public ControlCall {
     log += 'u';
     std::this_thread::sleep_for(pause);
   }
-  std::string_view verb() const noexcept override { return "ibv_create_qp"; }
-  std::string object() const override { return "QP on fake0/1"; }
+  [[noreturn]] void fail(int error) const override {
+    throw_failure("ibv_create_qp", "QP on fake0/1", error);
+  }
 
   std::string log;
   std::chrono::microseconds pause{0};

@@ -71,7 +71,7 @@ TEST_P(EachGpu, IsOfWholePagesAndRegisteredInParts) {
   const Mr part{held.try_to_register(*device.pd, page + 64, page, kAccess)};
   ASSERT_TRUE(whole && part);
   EXPECT_EQ(reinterpret_cast<std::uint64_t>(part->addr), held.address() + page + 64);
-  EXPECT_STREQ(held.way(), "dmabuf");
+  EXPECT_EQ(held.way(), "dmabuf");
 }
 
 TEST_P(EachGpu, IsRegisteredByItsAddressWhereThatIsAsked) {
@@ -139,7 +139,7 @@ TEST(CudaMemory, IsFoundByItsBusId) {
   Gpu gpu{.memory = "cuda:0", .which = "0"};
   const Accelerator& cuda = accelerator_of("cuda:0");
   cuda.open(gpu);
-  const std::string bus_id = cuda.bus_id(gpu);
+  const std::string bus_id = gpu.bus_id;
   EXPECT_THAT(bus_id, testing::MatchesRegex("[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\\.0"));
   Gpu same{.memory = "cuda:" + bus_id, .which = bus_id};
   cuda.open(same);
@@ -151,7 +151,7 @@ TEST(CudaMemory, AGpuThatSharesNothingIsRegisteredByItsAddressUnlessToldOtherwis
   const Device device;
   const GpuMemory held(*device.context, "cuda:2", kBytes, GpuRegistration::automatic);
   EXPECT_TRUE(Mr{held.try_to_register(*device.pd, 0, kBytes, kAccess)});
-  EXPECT_STREQ(held.way(), "pointer");
+  EXPECT_EQ(held.way(), "pointer");
   EXPECT_THAT([&] { GpuMemory(*device.context, "cuda:2", kBytes, GpuRegistration::dmabuf); },
               ThrowsMessage<Unsupported>(HasSubstr("that GPU shares no memory as a dma-buf")));
 }
