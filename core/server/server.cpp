@@ -92,10 +92,13 @@ void Server::serve_client(Connection connection, Client& client) noexcept {
   bool admitted = false;
   try {
     Channel channel{std::move(connection), interrupt_all_};
-    const Greeting greeting =
-        admit_client(channel, options_.token,
-                     {.spoken = [&] { unproved_.spoken(client.unproved_place); },
-                      .enter = [&] { enter(client, channel); }});
+    Greeting greeting;
+    or_tell(channel, [&] {
+      const Deadline deadline = Deadline::in(kProofTimeout);
+      if (channel.wait_readable(deadline) == Waited::ready) unproved_.spoken(client.unproved_place);
+      greeting = greet_initiator(channel, options_.token, deadline);
+      enter(client, channel);
+    });
     admitted = true;
     options_.serve(std::move(channel), greeting, host, interrupt_all_);
   } catch (const std::exception& error) {
@@ -104,6 +107,9 @@ void Server::serve_client(Connection connection, Client& client) noexcept {
   }
 }
 
+/// Waits for a place among the clients.
+/// @throws MeasurementError  there is none
+/// @throws Interrupted       the server ends
 void Server::enter(Client& client, const Channel& channel) {
   unproved_.leave(client.unproved_place);
   {

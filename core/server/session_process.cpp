@@ -281,19 +281,15 @@ void terminate_process(SessionProcess& process, const std::string& why_killed, D
 /// @throws MeasurementError  the process cannot be started; the client has been told
 void run_session_process(Channel client, const SessionStart& start, ServerHost& host,
                          const InterruptSource& interrupt) {
-  std::pair<Descriptor, Descriptor> pair;
-  auto& [ours, theirs] = pair;
+  std::pair<Descriptor, Descriptor> pair;  // the server's end, and the session's
   std::optional<SessionProcess> process;
-  try {
+  or_tell(client, [&] {
     pair = session_pair();
-    process.emplace(client.fd(), theirs.get());
-  } catch (const std::exception& error) {
-    client.send(failure_message(error), Deadline::in(kProofTimeout));
-    throw;
-  }
-  theirs.reset();
+    process.emplace(client.fd(), pair.second.get());
+  });
+  pair.second.reset();
   client.release();
-  Channel pipe{{std::move(ours), "the session"},
+  Channel pipe{{std::move(pair.first), "the session"},
                interrupt,
                start.shown ? kShownPipeMessageBytes : kPipeMessageBytes};
   Deadline end = Deadline::never();

@@ -123,19 +123,6 @@ void ClientSession::list_ports_for(const Wanted& wanted) {
   answer_list_ports(channel_, with_own_end(*wanted.end, own_));
 }
 
-/// Does what a peer asks for; tells it why that failed, unless it is the connection that did.
-template <class Step>
-void or_tell(Channel& channel, Step step) {
-  try {
-    step();
-  } catch (const ChannelError&) {
-    throw;
-  } catch (const std::exception& error) {
-    channel.send_last(failure_message(error), Deadline::in(kProofTimeout));
-    throw;
-  }
-}
-
 void ClientSession::serve(const Greeting& greeting) {
   try {
     or_tell(channel_, [&] { welcome(greeting); });
@@ -326,17 +313,6 @@ std::optional<Totals> ClientSession::await_finish(LoopThread& loop, LoopThread* 
 }
 
 }  // namespace
-
-Greeting admit_client(Channel& channel, const std::string& token, const Admission& admission) {
-  Greeting greeting;
-  or_tell(channel, [&] {
-    const Deadline deadline = Deadline::in(kProofTimeout);
-    if (channel.wait_readable(deadline) == Waited::ready) admission.spoken();
-    greeting = greet_initiator(channel, token, deadline);
-    admission.enter();
-  });
-  return greeting;
-}
 
 ClientEvent event_of(const std::exception& error) {
   const auto* const ended = dynamic_cast<const ChannelError*>(&error);
