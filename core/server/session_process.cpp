@@ -29,6 +29,7 @@
 #include "core/session/protocol.h"
 #include "core/session/responder.h"
 #include "core/wire/child_stderr.h"
+#include "core/wire/watcher.h"
 
 namespace rdmameter {
 namespace {
@@ -325,20 +326,6 @@ Descriptor inherited(int number) {
   return Descriptor{number};
 }
 
-/// @param begin  before anything of the client's is read, so that it is not let in if this fails
-/// @throws       what `begin` does; the client has been told
-template <class Begin>
-auto or_tell_client(int client, SessionHost& host, const InterruptSource& interrupt, Begin begin) {
-  try {
-    return begin();
-  } catch (const std::exception& error) {
-    host.log(error_text(error));
-    Channel{{Descriptor{dup(client)}, "the client"}, interrupt}.send(failure_message(error),
-                                                                     Deadline::in(kProofTimeout));
-    throw;
-  }
-}
-
 /// What the program would say on stderr.
 class TellHost final : public TellSink {
  public:
@@ -348,26 +335,6 @@ class TellHost final : public TellSink {
 
  private:
   SessionHost& host_;
-};
-
-/// Ends this process once its server has gone, whatever it is at. The signal for a parent's death
-/// does that, too, but a process can lose it.
-class ServerWatch {
- public:
-  ServerWatch(int server, const InterruptSource& interrupt)
-      : thread_(start_thread([this, server, &interrupt] {
-          if (wait_for(server, POLLRDHUP, Deadline::never(), interrupt, &ended_) == Waited::ready)
-            _exit(EXIT_FAILURE);
-        })) {}
-  ServerWatch(ServerWatch&&) = delete;  // its thread holds its address
-  ~ServerWatch() {
-    ended_.raise();
-    thread_.join();
-  }
-
- private:
-  EventFd ended_;
-  std::thread thread_;
 };
 
 }  // namespace
@@ -386,10 +353,21 @@ void serve_inherited_session(const InterruptSource& interrupt) {
   if (start.shown) pipe.set_max_message_bytes(kShownPipeMessageBytes);
   if (start.gpus) setenv("CUDA_CACHE_DISABLE", "1", 1);  // nothing is compiled, nothing written
   PipeHost host{pipe, start.shown};
-  const ServerWatch watch = or_tell_client(client.get(), host, interrupt, [&] {
+  // Ends this process once its server has gone, whatever it is at. The signal for a parent's death
+  // does that, too, but a process can lose it.
+  std::optional<WatchThread> watch;
+  try {  // before anything of the client's is read, so that it is not let in if this fails
     enter_sandbox(start.sandbox, start.gpus);  // before any library of a device's is loaded
-    return ServerWatch{pipe.fd(), interrupt};
-  });
+    watch.emplace([&](const EventFd& ended) {
+      if (wait_for(pipe.fd(), POLLRDHUP, Deadline::never(), interrupt, &ended) == Waited::ready)
+        _exit(EXIT_FAILURE);
+    });
+  } catch (const std::exception& error) {
+    host.log(error_text(error));
+    Channel{{std::move(client), "the client"}, interrupt}.send(failure_message(error),
+                                                               Deadline::in(kProofTimeout));
+    throw;
+  }
   const TellHost sink{host};
   serve_session({std::move(client), start.peer}, start.greeting, start.clock, start.own, start.gpus,
                 host, interrupt);

@@ -5,9 +5,6 @@
 
 #include <array>
 #include <exception>
-#include <utility>
-
-#include "core/base/thread.h"
 
 namespace rdmameter {
 
@@ -16,22 +13,16 @@ OrderlyEnd::OrderlyEnd(const InterruptSource& source, Deadline::Clock::duration 
     : source_(source),
       grace_(grace),
       end_now_(std::move(end_now)),
-      thread_(start_thread([this] { watch(); })) {
+      thread_([this](const EventFd& over) { watch(over); }) {
   source_.gentle_ = true;
 }
 
-OrderlyEnd::~OrderlyEnd() {
-  source_.gentle_ = false;
-  over_.raise();
-  thread_.join();
-}
-
-void OrderlyEnd::watch() const noexcept {
-  if (wait_for(source_.enough_.fd(), POLLIN, Deadline::never(), source_, &over_) != Waited::ready)
+void OrderlyEnd::watch(const EventFd& over) const noexcept {
+  if (wait_for(source_.enough_.fd(), POLLIN, Deadline::never(), source_, &over) != Waited::ready)
     return;
   asked_ = true;
   const bool kept = end_now_();
-  if (!kept || wait_for(-1, 0, Deadline::in(grace_), source_, &over_) == Waited::deadline)
+  if (!kept || wait_for(-1, 0, Deadline::in(grace_), source_, &over) == Waited::deadline)
     source_.end_everything();
 }
 
@@ -43,13 +34,7 @@ Watcher::Watcher(int socket, Deadline deadline, const InterruptSource& interrupt
       stop_(stop),
       on_message_(on_message),
       tick_(std::move(tick)),
-      thread_(start_thread([this] { watch(); })) {}
-
-void Watcher::end() noexcept {
-  if (!thread_.joinable()) return;
-  ended_.raise();
-  thread_.join();
-}
+      thread_([this](const EventFd& ended) { watch(ended); }) {}
 
 /// @param if_thrown  a step that sends may leave it to poll() to see what has become of the
 ///                   connection; one that reads would be called again at once
@@ -66,8 +51,8 @@ void Watcher::stop(StopReason reason) const noexcept {
   if (reason != StopReason::finish && tick_.stopped) tick_.stopped();
 }
 
-void Watcher::watch() noexcept {
-  std::array<pollfd, 4> watched{{{ended_.fd(), POLLIN, 0},
+void Watcher::watch(const EventFd& ended) noexcept {
+  std::array<pollfd, 4> watched{{{ended.fd(), POLLIN, 0},
                                  {interrupt_.fd(), POLLIN, 0},
                                  {socket_, POLLIN | POLLRDHUP, 0},
                                  {tick_.attention ? tick_.attention->fd() : -1, POLLIN, 0}}};

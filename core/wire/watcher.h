@@ -7,10 +7,36 @@
 #include <chrono>
 #include <functional>
 #include <thread>
+#include <utility>
 
+#include "core/base/thread.h"
 #include "core/wire/wait.h"
 
 namespace rdmameter {
+
+/// A thread that sleeps until something happens, and ends with its owner.
+class WatchThread {
+ public:
+  /// @param work  on the thread; returns once its argument, an event, is raised. Throws nothing
+  /// @throws VerbsError        the process is out of descriptors
+  /// @throws MeasurementError  there can be no more threads
+  template <class Work>
+  explicit WatchThread(Work work)
+      : thread_(start_thread([this, work = std::move(work)] { work(ended_); })) {}
+  WatchThread(WatchThread&&) = delete;  // its thread holds its address
+  ~WatchThread() { end(); }
+
+  /// Ends the thread at once and waits for it. Does no harm twice.
+  void end() noexcept {
+    if (!thread_.joinable()) return;
+    ended_.raise();
+    thread_.join();
+  }
+
+ private:
+  EventFd ended_;
+  std::thread thread_;  ///< last: it uses the event
+};
 
 // The user's wish to end, taken by a measurement that keeps what it has.
 
@@ -31,21 +57,19 @@ class OrderlyEnd {
   /// @throws MeasurementError  there can be no more threads
   OrderlyEnd(const InterruptSource& source, Deadline::Clock::duration grace,
              std::function<bool()> end_now);
-  OrderlyEnd(OrderlyEnd&&) = delete;  // its thread holds its address
-  ~OrderlyEnd();
+  ~OrderlyEnd() { source_.gentle_ = false; }
 
   /// Has the measurement been told to end?
   bool asked() const noexcept { return asked_; }
 
  private:
-  void watch() const noexcept;
+  void watch(const EventFd& over) const noexcept;
 
   const InterruptSource& source_;
   const Deadline::Clock::duration grace_;
   const std::function<bool()> end_now_;
   mutable std::atomic<bool> asked_{false};
-  EventFd over_;
-  std::thread thread_;  ///< last: it uses all of the above
+  const WatchThread thread_;  ///< last: it uses all of the above
 };
 
 /// The periodic work of a watcher: shows the peer that this end lives, looks whether the loop makes
@@ -80,14 +104,12 @@ class Watcher {
   /// @throws MeasurementError  there can be no more threads
   Watcher(int socket, Deadline deadline, const InterruptSource& interrupt, StopFlag& stop,
           StopReason on_message = StopReason::peer, Tick tick = {});
-  Watcher(Watcher&&) = delete;  // its thread holds its address
-  ~Watcher() { end(); }
 
   /// Ends the thread at once and waits for it; afterwards it writes nothing. Does no harm twice.
-  void end() noexcept;
+  void end() noexcept { thread_.end(); }
 
  private:
-  void watch() noexcept;
+  void watch(const EventFd& ended) noexcept;
   bool goes_on(const std::function<bool()>& step, bool if_thrown) const noexcept;
   void stop(StopReason reason) const noexcept;
 
@@ -97,8 +119,7 @@ class Watcher {
   StopFlag& stop_;
   const StopReason on_message_;
   const Tick tick_;
-  EventFd ended_;
-  std::thread thread_;  ///< last: it uses all of the above
+  WatchThread thread_;  ///< last: it uses all of the above
 };
 
 }  // namespace rdmameter
