@@ -8,6 +8,7 @@
 #include "core/session/bandwidth_result.h"
 #include "core/session/heartbeat.h"
 #include "core/session/loop_thread.h"
+#include "core/session/socket_runner.h"
 #include "core/session/window_sync.h"
 #include "core/wire/channel.h"
 #include "core/wire/watcher.h"
@@ -300,15 +301,17 @@ Outcome Repetition::outcome(ConnectedEnd& end) const {
 ConnectedEnd Repetition::prepare(bool same_host) {
   const Pinned pinned = pinned_to_make(placement_, "--core");
   const std::uint64_t seed = random_seed();
+  std::vector<GidsOfDevice> gids;
+  for (const OpenDevice* device : devices_) gids.push_back({device->gids});
   send(make_message("prepare", Prepare{.test_case = case_to_wire(case_.shared()),
                                        .seed = seed,
-                                       .devices = gids_,
+                                       .devices = std::move(gids),
                                        .same_host = same_host,
                                        .cpus = placement_.cpus}));
   End made;
   std::exception_ptr mine;
   try {  // both ends create their objects at the same time
-    made = make_end_(seed, placement_);
+    made = make_end(devices_, case_, seed, {&interrupt_, channel_.fd()}, placement_);
   } catch (const std::exception&) {
     mine = std::current_exception();
   }
@@ -323,9 +326,11 @@ ConnectedEnd Repetition::prepare(bool same_host) {
 }
 
 Outcome Repetition::run(bool same_host) {
-  ConnectedEnd end = prepare(same_host);
-  measure(end);
-  return outcome(end);
+  return conduct([&] {
+    ConnectedEnd end = prepare(same_host);
+    measure(end);
+    return outcome(end);
+  });
 }
 
 }  // namespace rdmameter

@@ -231,10 +231,7 @@ std::optional<ConnectedEnd> ClientSession::set_up_and_connect(std::span<OpenDevi
                                                               std::uint64_t seed,
                                                               const Placement& placement) {
   const Pinned pinned = pinned_to_make(placement, "--peer-core");
-  End made =
-      devices.empty()
-          ? make_socket_end(channel_.fd(), interrupt_, test_case, seed, placement)
-          : make_verbs_end(devices, test_case, seed, {&interrupt_, channel_.fd()}, placement);
+  End made = make_end(devices, test_case, seed, {&interrupt_, channel_.fd()}, placement);
   send(make_message("ready", Ready{made.introductions(), placement.only()}));
   const nlohmann::json message = channel_.receive(Deadline::in(kSetupTimeout));
   const std::string type = type_of(message);

@@ -153,12 +153,13 @@ std::string SocketRunner::where() const {
   return "the test's TCP connection to " + connection_.peer;
 }
 
-End make_socket_end(int session, const InterruptSource& interrupt, const DeviceCase& test_case,
-                    std::uint64_t seed, const Placement& placement) {
+End make_end(std::span<OpenDevice* const> devices, const DeviceCase& test_case, std::uint64_t seed,
+             CmWatch watch, const Placement& placement) {
+  if (!devices.empty()) return make_verbs_end(devices, test_case, seed, watch, placement);
   End end;
   end.forward.cpus.assign(placement.cpus.begin(), placement.cpus.end());
   end.forward.runners.push_back(
-      std::make_unique<SocketRunner>(session, interrupt, test_case, seed));
+      std::make_unique<SocketRunner>(watch.session, *watch.interrupt, test_case, seed));
   return end;
 }
 
