@@ -134,22 +134,22 @@ void Repetition::run_traffic(ConnectedEnd& end, LoopThread* receiver, WindowSync
   Heartbeat heartbeat{channel_, sender, test_case};
   const SoftirqTime softirq;
   SideResult result;
-  Tick tick{.every = heartbeat.every(),
-            .act = [&] { return heartbeat.tick() && !windows.overdue(); },
-            .receive = [&] { return receive(windows); },
-            .attention = &attention,
-            .attend =
-                [&] {
-                  if (receiver != nullptr && receiver->failed()) return false;
-                  publish(windows);
-                  return true;
-                },
-            .stopped = [&] { sender.abort_traffic(); }};
+  const LoopWatch watch{.every = heartbeat.every(),
+                        .tick = [&] { return heartbeat.tick() && !windows.overdue(); },
+                        .receive = [&] { return receive(windows); },
+                        .attention = attention,
+                        .attend =
+                            [&] {
+                              if (receiver != nullptr && receiver->failed()) return false;
+                              publish(windows);
+                              return true;
+                            },
+                        .stopped = [&] { sender.abort_traffic(); }};
   {
     const IntervalThread lines{test_case, [&] { return sender.progress(); }, on_interval_,
                                sender.over_time()};
-    const Watcher watcher{channel_.fd(), Deadline::never(), interrupt_,
-                          stop,          StopReason::peer,  std::move(tick)};
+    const WatchThread watcher{
+        [&](const EventFd& ended) { watch_loop(channel_.fd(), interrupt_, stop, watch, ended); }};
     result = sender.run(test_case.wait, clock_, stop);
     window_end_ = std::chrono::steady_clock::now();
   }

@@ -72,54 +72,27 @@ class OrderlyEnd {
   const WatchThread thread_;  ///< last: it uses all of the above
 };
 
-/// The periodic work of a watcher: shows the peer that this end lives, looks whether the loop makes
-/// progress. Rare, since a wake-up can land in a measurement.
-struct Tick {
-  Deadline::Clock::duration every{};
-  std::function<bool()> act;  ///< false: give up, as at the deadline. May throw: the peer has gone
-  /// Reads what the peer says while the loop runs. Without it any word ends the loop.
-  /// @return false: the loop must end
-  std::function<bool()> receive;
-  /// Called whenever `attention` is raised. Both or none. @return false: the loop must end
-  const EventFd* attention = nullptr;
-  std::function<bool()> attend;
-  /// Called once the loop is told to stop, but for StopReason::finish: a loop whose polls are never
-  /// empty does not see the word.
+/// What is done beside a loop that runs. A step that returns false ends the loop.
+struct LoopWatch {
+  /// How often `tick` is called: it shows the peer that this end lives, looks whether the loop makes
+  /// progress. Rare, since a wake-up can land in a measurement.
+  Deadline::Clock::duration every;
+  std::function<bool()> tick;     ///< may throw: the peer has gone
+  std::function<bool()> receive;  ///< reads what the peer says
+  const EventFd& attention;
+  std::function<bool()> attend;  ///< called whenever `attention` is raised
+  /// Called once the loop is told to stop: one whose polls are never empty does not see the word.
   std::function<void()> stopped;
 };
 
-/// A thread that sleeps in poll() while a loop runs and writes the loop's stop word when
-/// - the peer hung up (StopReason::peer) or spoke (`on_message`); it reads nothing from the socket,
-/// - the deadline passed (StopReason::deadline),
-/// - the user interrupts (StopReason::interrupted).
-/// - a tick says so (StopReason::deadline).
-/// It never wakes otherwise, so it takes no time from the loop, whose pinning it inherits. After
-/// StopReason::finish it stays, for the deadline and the peer's death still end the loop.
-class Watcher {
- public:
-  /// @param socket      borrowed, like `interrupt` and `stop`; no other code may read
-  ///                    from it meanwhile
-  /// @param on_message  `peer`: nothing was expected; `finish`: the peer's word that it
-  ///                    has sent all
-  /// @throws MeasurementError  there can be no more threads
-  Watcher(int socket, Deadline deadline, const InterruptSource& interrupt, StopFlag& stop,
-          StopReason on_message = StopReason::peer, Tick tick = {});
-
-  /// Ends the thread at once and waits for it; afterwards it writes nothing. Does no harm twice.
-  void end() noexcept { thread_.end(); }
-
- private:
-  void watch(const EventFd& ended) noexcept;
-  bool goes_on(const std::function<bool()>& step, bool if_thrown) const noexcept;
-  void stop(StopReason reason) const noexcept;
-
-  const int socket_;
-  const Deadline deadline_;
-  const InterruptSource& interrupt_;
-  StopFlag& stop_;
-  const StopReason on_message_;
-  const Tick tick_;
-  WatchThread thread_;  ///< last: it uses all of the above
-};
+/// Sleeps in poll() while a loop runs, and writes the loop's stop word when
+/// - the peer hung up or said what ends the loop (StopReason::peer),
+/// - the user interrupts (StopReason::interrupted),
+/// - a tick ends the loop (StopReason::deadline), or attend() (StopReason::sibling).
+/// It never wakes otherwise, so it takes no time from the loop. Returns then, or once `ended` is
+/// raised: on a WatchThread, which has the loop's pinning.
+/// @param socket  borrowed, like `interrupt` and `stop`; no other code may read from it meanwhile
+void watch_loop(int socket, const InterruptSource& interrupt, StopFlag& stop,
+                const LoopWatch& watch, const EventFd& ended) noexcept;
 
 }  // namespace rdmameter
