@@ -431,15 +431,6 @@ std::string host_text(const SocketAddress& address) {
   return std::string(mapped ? name.substr(kMapped.size()) : name);
 }
 
-template <auto GetName>
-std::string host_of(int socket) {
-  const auto end = end_of<GetName>(socket);
-  if (!end) throw MeasurementError("the connection is gone: {}", std::strerror(errno));
-  std::string host = end->storage.ss_family == AF_UNIX ? "" : host_text(*end);
-  if (host.empty()) throw MeasurementError("a test over TCP needs a session over TCP");
-  return host;
-}
-
 }  // namespace
 
 std::string loopback_host() {
@@ -472,12 +463,12 @@ bool over_loopback(int socket) noexcept {
   return peer && IpAddress(peer->storage).loopback();
 }
 
-std::string own_host(int socket) {
-  return host_of<getsockname>(socket);
-}
-
-std::string peer_host(int socket) {
-  return host_of<getpeername>(socket);
+std::string host_of(int socket, bool peer) {
+  const auto end = peer ? end_of<getpeername>(socket) : end_of<getsockname>(socket);
+  if (!end) throw MeasurementError("the connection is gone: {}", std::strerror(errno));
+  std::string host = end->storage.ss_family == AF_UNIX ? "" : host_text(*end);
+  if (host.empty()) throw MeasurementError("a test over TCP needs a session over TCP");
+  return host;
 }
 
 std::string peer_text(int socket) {
