@@ -82,21 +82,6 @@ void Repetition::establish(ConnectedEnd& end) {
   }
 }
 
-/// Takes what the responder says while the loop runs.
-/// @return false: it is about something else
-bool Repetition::receive(WindowSync& windows) {
-  nlohmann::json message = channel_.receive(Deadline::in(kTick));
-  if (windows.receive(message)) return true;
-  received_ = std::move(message);
-  return false;
-}
-
-/// What the responder must know of this end's loops, and of an interrupt.
-void Repetition::publish(WindowSync& windows) {
-  if (tell_end_.exchange(false)) send(make_message("end_now"));
-  windows.publish();
-}
-
 /// All of the traffic, both ways where the responder sends as well. An interrupt ends it before its
 /// time, and what was measured until then is kept.
 void Repetition::measure(ConnectedEnd& end) {
@@ -134,16 +119,23 @@ void Repetition::run_traffic(ConnectedEnd& end, LoopThread* receiver, WindowSync
   Heartbeat heartbeat{channel_, sender, test_case};
   const SoftirqTime softirq;
   SideResult result;
+  const auto receive = [&] {
+    nlohmann::json message = channel_.receive(Deadline::in(kTick));
+    if (windows.receive(message)) return true;
+    received_ = std::move(message);  // about something else
+    return false;
+  };
+  const auto attend = [&] {
+    if (receiver != nullptr && receiver->failed()) return false;
+    if (tell_end_.exchange(false)) send(make_message("end_now"));
+    windows.publish();
+    return true;
+  };
   const LoopWatch watch{.every = heartbeat.every(),
                         .tick = [&] { return heartbeat.tick() && !windows.overdue(); },
-                        .receive = [&] { return receive(windows); },
+                        .receive = receive,
                         .attention = attention,
-                        .attend =
-                            [&] {
-                              if (receiver != nullptr && receiver->failed()) return false;
-                              publish(windows);
-                              return true;
-                            },
+                        .attend = attend,
                         .stopped = [&] { sender.abort_traffic(); }};
   {
     const IntervalThread lines{test_case, [&] { return sender.progress(); }, on_interval_,

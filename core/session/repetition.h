@@ -46,12 +46,10 @@ class Repetition : public MessageExchange {
   ConnectedEnd prepare(bool same_host);
   void establish(ConnectedEnd& end);
   void measure(ConnectedEnd& end);
-  void publish(WindowSync& windows);
   void run_traffic(ConnectedEnd& end, LoopThread* receiver, WindowSync& windows,
                    const EventFd& attention);
   void require_end(const SideResult& end, const StopFlag& stop, const Heartbeat& heartbeat,
                    const WindowSync& windows, LoopThread* receiver);
-  bool receive(WindowSync& windows);
   std::uint64_t judge(const ConnectedEnd& end) const;
   Outcome outcome(ConnectedEnd& end) const;
 
