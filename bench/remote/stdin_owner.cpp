@@ -8,10 +8,10 @@
 #include <array>
 #include <cerrno>
 #include <cstdlib>
-#include <sstream>
 #include <vector>
 
 #include "core/base/error.h"
+#include "core/base/parse_value.h"
 #include "core/log/print.h"
 #include "core/wire/auth.h"
 
@@ -52,14 +52,12 @@ std::string token_from_stdin(const InterruptSource& interrupt) {
 
 std::string ssh_server_address() {
   const char* const variable = std::getenv("SSH_CONNECTION");
-  std::istringstream words(variable != nullptr ? variable : "");
-  std::vector<std::string> fields;
-  for (std::string word; words >> word;) fields.push_back(word);
+  const std::vector<std::string_view> fields = split(variable != nullptr ? variable : "", " ");
   if (fields.size() != 4)
     throw UsageError(
         "--token-stdin is for a server that ssh starts, and SSH_CONNECTION does not say at which "
         "address: give it with --bind");
-  return fields[2];
+  return std::string(fields[2]);
 }
 
 void end_with_stdin(Server& server, const InterruptSource& interrupt, const EventFd& done) {

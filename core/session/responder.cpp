@@ -178,8 +178,7 @@ void ClientSession::serve_case(const nlohmann::json& message) {
     }
     std::optional<ConnectedEnd> end =
         set_up_and_connect(devices, test_case, prepare.seed, placement);
-    if (!end) return;
-    const std::optional<Totals> sent = run(*end);
+    const std::optional<Totals> sent = end ? run(*end) : std::nullopt;
     if (!sent) {
       send(make_message("abandoned"));
       return;
@@ -235,10 +234,7 @@ std::optional<ConnectedEnd> ClientSession::set_up_and_connect(std::span<OpenDevi
   send(make_message("ready", Ready{made.introductions(), placement.only()}));
   const nlohmann::json message = channel_.receive(Deadline::in(kSetupTimeout));
   const std::string type = type_of(message);
-  if (type == "abandon") {
-    send(make_message("abandoned"));
-    return std::nullopt;
-  }
+  if (type == "abandon") return std::nullopt;
   if (type != "connect") throw MeasurementError("expected the message 'connect'");
   const auto connect = read_message<ConnectMessage>(message);
   ConnectedEnd end = connect_end(std::move(made), test_case, connect.ends, connect.wait);
