@@ -74,8 +74,8 @@ class OrderlyEnd {
 
 /// What is done beside a loop that runs. A step that returns false ends the loop.
 struct LoopWatch {
-  /// How often `tick` is called: it shows the peer that this end lives, looks whether the loop makes
-  /// progress. Rare, since a wake-up can land in a measurement.
+  /// How often `tick` is called: it shows the peer that this end lives, and looks whether the loop
+  /// makes progress. Rare, since a wake-up can land in a measurement.
   Deadline::Clock::duration every;
   std::function<bool()> tick;     ///< may throw: the peer has gone
   std::function<bool()> receive;  ///< reads what the peer says
