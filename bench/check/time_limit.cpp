@@ -8,18 +8,14 @@
 #include <chrono>
 
 #include "core/base/error_text.h"
-#include "core/base/thread.h"
 #include "core/log/print.h"
 
 namespace rdmameter {
 
 TimeLimit::TimeLimit(double limit_s, InterruptSource& interrupt)
-    : limit_s_(limit_s), interrupt_(interrupt), thread_(start_thread([this] { watch(); })) {}
-
-TimeLimit::~TimeLimit() {
-  end();
-  thread_.join();
-}
+    : limit_s_(limit_s),
+      interrupt_(interrupt),
+      thread_([this](const EventFd& over) { watch(over); }) {}
 
 void TimeLimit::note(const std::string& what) {
   const std::lock_guard locked(of_what_);
@@ -34,17 +30,17 @@ std::string TimeLimit::text() const {
       limit_s_, what_);
 }
 
-void TimeLimit::watch() noexcept {
+void TimeLimit::watch(const EventFd& over) noexcept {
   constexpr int kGrace_ms = 1000;
   const auto limit = std::chrono::duration_cast<Deadline::Clock::duration>(
       std::chrono::duration<double>(limit_s_));
-  if (wait_for(-1, 0, Deadline::in(limit), nobody_, &over_) != Waited::deadline) return;
+  if (wait_for(-1, 0, Deadline::in(limit), nobody_, &over) != Waited::deadline) return;
   const bool by_user = interrupt_.requested();
   passed_ = !by_user;
   while (!interrupt_.raise()) {  // the first one may end a measurement alone, in an orderly way
   }
-  pollfd over{over_.fd(), POLLIN, 0};
-  if (poll(&over, 1, kGrace_ms) != 0) return;
+  pollfd verdict{over.fd(), POLLIN, 0};
+  if (poll(&verdict, 1, kGrace_ms) != 0) return;
   tell("rdmameter: {}\n", text());
   _exit(static_cast<int>(by_user ? ExitStatus::interrupted : ExitStatus::failed));
 }

@@ -5,9 +5,9 @@
 #include <atomic>
 #include <mutex>
 #include <string>
-#include <thread>
 
 #include "core/wire/wait.h"
+#include "core/wire/watcher.h"
 
 namespace rdmameter {
 
@@ -20,27 +20,24 @@ class TimeLimit {
   /// @throws VerbsError        the process is out of descriptors
   /// @throws MeasurementError  there can be no more threads
   TimeLimit(double limit_s, InterruptSource& interrupt);
-  TimeLimit(TimeLimit&&) = delete;  // its thread holds its address
-  ~TimeLimit();
 
   /// What is going on: "measuring mlx5_0".
   void note(const std::string& what);
   /// There is a verdict.
-  void end() noexcept { over_.raise(); }
+  void end() noexcept { thread_.end(); }
   bool passed() const noexcept { return passed_; }  ///< and the user has not interrupted it before
   std::string text() const;                         ///< what was going on when the time was over
 
  private:
-  void watch() noexcept;
+  void watch(const EventFd& over) noexcept;
 
   const double limit_s_;
   InterruptSource& interrupt_;
   std::atomic<bool> passed_{false};
   mutable std::mutex of_what_;
   std::string what_;
-  EventFd over_;
   const InterruptSource nobody_;  ///< the limit holds for what a user has interrupted, too
-  std::thread thread_;            ///< last: it uses all of the above
+  WatchThread thread_;            ///< last: it uses all of the above
 };
 
 }  // namespace rdmameter

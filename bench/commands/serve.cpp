@@ -25,6 +25,7 @@
 #include "core/session/protocol.h"
 #include "core/wire/auth.h"
 #include "core/wire/token_file.h"
+#include "core/wire/watcher.h"
 #include "reports/text/terminal_lines.h"
 
 namespace rdmameter {
@@ -211,10 +212,10 @@ ExitStatus serve(const ServeArguments& options, const Invocation& invocation) {
   LeftToken left{server, given};
   const Address bound{bind.host, server.port()};
   if (!options.token_stdin) announce(server, bound, options, given);
-  std::optional<StdinOwner> owner;
+  std::optional<WatchThread> owner;
   if (options.token_stdin) {
     announce_to_owner(bound);
-    owner.emplace(server, invocation.interrupt);
+    owner.emplace([&](const EventFd& done) { end_with_stdin(server, invocation.interrupt, done); });
   }
   server.serve([&left] { left.keep(); });
   return ExitStatus::pass;  // being ended is how a server ends well

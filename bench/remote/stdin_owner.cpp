@@ -8,11 +8,10 @@
 #include <array>
 #include <cerrno>
 #include <cstdlib>
-#include <sstream>
 #include <vector>
 
 #include "core/base/error.h"
-#include "core/base/thread.h"
+#include "core/base/parse_value.h"
 #include "core/log/print.h"
 #include "core/wire/auth.h"
 
@@ -53,39 +52,29 @@ std::string token_from_stdin(const InterruptSource& interrupt) {
 
 std::string ssh_server_address() {
   const char* const variable = std::getenv("SSH_CONNECTION");
-  std::istringstream words(variable != nullptr ? variable : "");
-  std::vector<std::string> fields;
-  for (std::string word; words >> word;) fields.push_back(word);
+  const std::vector<std::string_view> fields = split(variable != nullptr ? variable : "", " ");
   if (fields.size() != 4)
     throw UsageError(
         "--token-stdin is for a server that ssh starts, and SSH_CONNECTION does not say at which "
         "address: give it with --bind");
-  return fields[2];
+  return std::string(fields[2]);
 }
 
-StdinOwner::StdinOwner(Server& server, const InterruptSource& interrupt)
-    : server_(server), interrupt_(interrupt), thread_(start_thread([this] { watch(); })) {}
-
-StdinOwner::~StdinOwner() {
-  done_.raise();
-  thread_.join();
-}
-
-void StdinOwner::watch() {
+void end_with_stdin(Server& server, const InterruptSource& interrupt, const EventFd& done) {
   Deadline alone = Deadline::in(kAloneTimeout);
   for (;;) {
     const Waited waited =
-        wait_for(STDIN_FILENO, POLLIN, Deadline::in(kAloneLook), interrupt_, &done_);
+        wait_for(STDIN_FILENO, POLLIN, Deadline::in(kAloneLook), interrupt, &done);
     if (waited == Waited::woken || waited == Waited::interrupted) return;
     std::string ignored;
     if (waited == Waited::ready && !read_stdin(ignored, 4096)) break;
-    if (server_.clients() > 0) alone = Deadline::in(kAloneTimeout);
+    if (server.clients() > 0) alone = Deadline::in(kAloneTimeout);
     if (alone.passed()) {
       tell("rdmameter: no client for {} s: the server ends\n", kAloneTimeout.count());
       break;
     }
   }
-  server_.stop();
+  server.stop();
 }
 
 }  // namespace rdmameter

@@ -5,7 +5,6 @@
 
 #include <chrono>
 #include <string>
-#include <thread>
 
 #include "core/server/server.h"
 #include "core/wire/wait.h"
@@ -28,21 +27,7 @@ std::string token_from_stdin(const InterruptSource& interrupt);
 std::string ssh_server_address();
 
 /// Ends a server when stdin ends, or when it has had no client for kAloneTimeout. What else comes
-/// on stdin is ignored.
-class StdinOwner {
- public:
-  /// @param server, interrupt  borrowed
-  StdinOwner(Server& server, const InterruptSource& interrupt);
-  StdinOwner(StdinOwner&&) = delete;
-  ~StdinOwner();
-
- private:
-  void watch();
-
-  Server& server_;
-  const InterruptSource& interrupt_;
-  EventFd done_;
-  std::thread thread_;
-};
+/// on stdin is ignored. Returns then, and at once when `done` is raised or the user interrupts.
+void end_with_stdin(Server& server, const InterruptSource& interrupt, const EventFd& done);
 
 }  // namespace rdmameter

@@ -43,6 +43,10 @@ socklen_t IpAddress::length() const {
   return family() == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6);
 }
 
+std::uint16_t IpAddress::port() const {
+  return ntohs(family() == AF_INET ? v4_.sin_port : v6_.sin6_port);
+}
+
 bool IpAddress::multicast() const {
   return family() == AF_INET ? IN_MULTICAST(ntohl(v4_.sin_addr.s_addr))
                              : IN6_IS_ADDR_MULTICAST(&v6_.sin6_addr);
@@ -50,7 +54,7 @@ bool IpAddress::multicast() const {
 
 bool IpAddress::loopback() const {
   return family() == AF_INET ? ntohl(v4_.sin_addr.s_addr) >> 24 == 127
-                             : IN6_IS_ADDR_LOOPBACK(&v6_.sin6_addr);
+                             : family() == AF_INET6 && IN6_IS_ADDR_LOOPBACK(&v6_.sin6_addr);
 }
 
 bool IpAddress::link_local() const {
@@ -66,10 +70,9 @@ std::string IpAddress::host() const {
 }
 
 std::string IpAddress::text() const {
-  const int port = ntohs(family() == AF_INET ? v4_.sin_port : v6_.sin6_port);
-  if (port == 0) return host();
-  return family() == AF_INET ? fmt::format("{}:{}", host(), port)
-                             : fmt::format("[{}]:{}", host(), port);
+  if (port() == 0) return host();
+  return family() == AF_INET ? fmt::format("{}:{}", host(), port())
+                             : fmt::format("[{}]:{}", host(), port());
 }
 
 std::string_view source_of(std::string_view peer) noexcept {

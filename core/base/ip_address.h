@@ -26,12 +26,17 @@ class IpAddress {
   static IpAddress of_bytes(std::span<const std::uint8_t, 16> bytes, std::uint16_t port,
                             std::uint32_t scope_id);
 
+  IpAddress() = default;
+  /// @param storage  of a socket; of another family it is no loopback address
+  explicit IpAddress(const sockaddr_storage& storage) : storage_(storage) {}
+
   /// rdma_cm's functions take it so, and leave it alone.
   sockaddr* get() const {
     return const_cast<sockaddr*>(reinterpret_cast<const sockaddr*>(&storage_));
   }
   int family() const { return storage_.ss_family; }
   socklen_t length() const;
+  std::uint16_t port() const;
   bool multicast() const;
   bool loopback() const;
   /// An IPv6 address that each interface of a machine may have: it means nothing without one.

@@ -85,9 +85,9 @@ std::vector<std::string_view> split(std::string_view text, std::string_view sepa
   }
 }
 
-std::optional<std::uint64_t> parse_count(std::string_view text) {
+std::optional<std::uint64_t> parse_count(std::string_view text, int base) {
   std::uint64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
   if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
   return value;
 }
@@ -97,11 +97,7 @@ std::optional<std::uint64_t> parse_hex(std::string_view text) {
   if (text.size() <= kPrefix || text.size() > kPrefix + kMostDigits ||
       (!text.starts_with("0x") && !text.starts_with("0X")))
     return std::nullopt;
-  std::uint64_t value = 0;
-  const auto [end, error] =
-      std::from_chars(text.data() + kPrefix, text.data() + text.size(), value, 16);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
+  return parse_count(text.substr(kPrefix), 16);
 }
 
 std::string hex_text(std::uint64_t value) {

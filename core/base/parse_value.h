@@ -17,8 +17,8 @@ namespace rdmameter {
 /// one empty part.
 std::vector<std::string_view> split(std::string_view text, std::string_view separators);
 
-/// Decimal digits and nothing else; empty on anything else and beyond 64 bits.
-std::optional<std::uint64_t> parse_count(std::string_view text);
+/// Digits of the base and nothing else; empty on anything else and beyond 64 bits.
+std::optional<std::uint64_t> parse_count(std::string_view text, int base = 10);
 
 /// 0x and one to four hexadecimal digits; empty on anything else.
 std::optional<std::uint64_t> parse_hex(std::string_view text);

@@ -60,13 +60,9 @@ constexpr std::size_t kMaxWaiting = 64;
 Server::Server(ServerOptions options, const InterruptSource& interrupt)
     : options_(std::move(options)),
       listener_(options_.bind),
-      shared_(options_.limits),
+      account_(options_.limits),
       interrupt_(interrupt) {
   assert(options_.serve);
-  shared_.token = options_.token;
-  shared_.on_row = options_.on_row;
-  shared_.on_connected = options_.on_connected;
-  shared_.log = options_.log ? options_.log : [](const ClientLine&) noexcept {};
 }
 
 void Server::start(WaitingRoom::Guest guest) {
@@ -84,7 +80,7 @@ void Server::start(WaitingRoom::Guest guest) {
     clients_.splice(clients_.end(), all);
   } catch (const std::exception& error) {  // no descriptor or thread to be had: the others go on
     unproved_.leave(guest.place);
-    shared_.log({peer, fmt::format("dropped: {}", error_text(error)), ClientEvent::dropped});
+    options_.log({peer, fmt::format("dropped: {}", error_text(error)), ClientEvent::dropped});
     refuse(std::move(*held),
            fmt::format("the server cannot serve this client: {}", error_text(error)));
   }
@@ -92,14 +88,17 @@ void Server::start(WaitingRoom::Guest guest) {
 
 void Server::serve_client(Connection connection, Client& client) noexcept {
   const std::string peer = connection.peer;
-  ServerHost host{shared_, peer};
+  ServerHost host{options_, account_, peer};
   bool admitted = false;
   try {
     Channel channel{std::move(connection), interrupt_all_};
-    const Greeting greeting =
-        admit_client(channel, shared_.token,
-                     {.spoken = [&] { unproved_.spoken(client.unproved_place); },
-                      .enter = [&] { enter(client, channel); }});
+    Greeting greeting;
+    or_tell(channel, [&] {
+      const Deadline deadline = Deadline::in(kProofTimeout);
+      if (channel.wait_readable(deadline) == Waited::ready) unproved_.spoken(client.unproved_place);
+      greeting = greet_initiator(channel, options_.token, deadline);
+      enter(client, channel);
+    });
     admitted = true;
     options_.serve(std::move(channel), greeting, host, interrupt_all_);
   } catch (const std::exception& error) {
@@ -108,6 +107,9 @@ void Server::serve_client(Connection connection, Client& client) noexcept {
   }
 }
 
+/// Waits for a place among the clients.
+/// @throws MeasurementError  there is none
+/// @throws Interrupted       the server ends
 void Server::enter(Client& client, const Channel& channel) {
   unproved_.leave(client.unproved_place);
   {
@@ -125,7 +127,7 @@ void Server::enter(Client& client, const Channel& channel) {
                              kMaxWaiting);
     waiting_.push_back(&client);
   }
-  shared_.log({channel.peer(), "waits for a place"});
+  options_.log({channel.peer(), "waits for a place"});
   const Waited waited = channel.wait_readable(Deadline::in(kPlaceTimeout), &client.place);
   const std::lock_guard lock{mutex_};
   if (client.state == ClientState::served) return;
@@ -191,7 +193,7 @@ void Server::serve(const std::function<void()>& at_connection) {
     reap();
     if (connection && connection->lack != 0) {
       const std::string lack = std::strerror(connection->lack);
-      shared_.log({connection->peer, fmt::format("refused: {}", lack), ClientEvent::dropped});
+      options_.log({connection->peer, fmt::format("refused: {}", lack), ClientEvent::dropped});
       refuse(std::move(*connection),
              fmt::format("the server cannot take another client: {}. Raise its limit on open files "
                          "(`ulimit -n`, LimitNOFILE= of a service), or try again later",
@@ -233,8 +235,7 @@ LoopbackServer::LoopbackServer(const ClockChoice& clock, const InterruptSource& 
                    [clock](Channel client, const Greeting& greeting, ServerHost& host,
                            const InterruptSource& all) {
                      serve_session(client.release(), greeting, clock, {}, true, host, all);
-                   },
-               .log = {}},
+                   }},
               interrupt),
       thread_(start_thread([this] { server_.serve(); })) {}
 

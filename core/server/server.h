@@ -11,7 +11,6 @@
 #include <string>
 #include <thread>
 
-#include "core/engine/case_memory.h"
 #include "core/instrument/clock.h"
 #include "core/server/server_host.h"
 #include "core/wire/socket.h"
@@ -26,23 +25,6 @@ namespace rdmameter {
 /// @throws UsageError  the hard limit is lower; the text names what fits
 void allow_open_files(std::uint32_t max_clients);
 
-/// More than the greatest case has, of both directions.
-inline constexpr std::uint64_t kMaxThreads = 1024;
-
-struct ServerOptions {
-  Address bind{"localhost", 0};                     ///< port 0: any free one
-  std::string token;                                ///< that clients must prove; empty: none
-  std::uint32_t max_clients = 64;                   ///< served at a time; others wait for a place
-  CaseNeeds limits{kMaxBytesPerCase, kMaxThreads};  ///< of all cases that run at a time
-  ServeClient serve;                                ///< called from several threads
-  ClientLog log;                                    ///< called from several threads
-  bool one_client = false;                          ///< serve() returns when the first one has gone
-  /// Called with each row that a client sends to be shown, and with each case of its
-  /// that is connected.
-  ShowListener on_row = {};
-  ConnectedListener on_connected = {};
-};
-
 class Server {
  public:
   /// Listens from here on. @throws UsageError, VerbsError
@@ -53,7 +35,7 @@ class Server {
 
   std::uint16_t port() const { return listener_.port(); }
   bool loopback_only() const { return listener_.loopback_only(); }
-  const std::string& token() const { return shared_.token; }
+  const std::string& token() const { return options_.token; }
   std::uint64_t served() const { return let_in_; }  ///< clients that were let in
   std::uint32_t clients() const;                    ///< clients that are being served
 
@@ -87,7 +69,7 @@ class Server {
   EventFd wake_;                          ///< the accepting thread has something to look at
   const ServerOptions options_;
   Listener listener_;
-  ResponderShared shared_;
+  Account account_;  ///< of the cases that run now
   const InterruptSource& interrupt_;
   WaitingRoom unproved_;           ///< those that stand outside the limit on clients
   InterruptSource interrupt_all_;  ///< ends every session: the server stops, for whatever reason

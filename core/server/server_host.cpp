@@ -12,7 +12,7 @@ double mib(std::uint64_t bytes) {
 
 }  // namespace
 
-void Account::take(const CaseNeeds& needs) {
+Account::RunningCase Account::take(const CaseNeeds& needs) {
   if (needs.memory_bytes > limits_.memory_bytes)
     throw Unsupported(
         "buffers and queues of {:.1f} MiB, while the server gives its clients {:.1f} "
@@ -37,34 +37,29 @@ void Account::take(const CaseNeeds& needs) {
         needs.threads, taken_.threads, limits_.threads);
   taken_.memory_bytes += needs.memory_bytes;
   taken_.threads += needs.threads;
+  const bool alone = ++running_ == 1;
+  return {needs, alone, ++started_};
+}
+
+bool Account::is_shared(const RunningCase& one) {
+  const std::lock_guard lock{mutex_};
+  return !one.alone || started_ != one.number;
 }
 
 void Account::give_back(const CaseNeeds& needs) noexcept {
   const std::lock_guard lock{mutex_};
   taken_.memory_bytes -= needs.memory_bytes;
   taken_.threads -= needs.threads;
+  --running_;
 }
 
 void ServerHost::begin_case(const CaseNeeds& needs) {
   if (running_) throw MeasurementError("a session begins a case within a case");
-  shared_.account.take(needs);
-  const std::lock_guard lock{shared_.cases};
-  const bool alone = ++shared_.cases_running == 1;
-  running_ = {needs, alone, ++shared_.cases_started};
-}
-
-bool ServerHost::case_is_shared() {
-  const std::lock_guard lock{shared_.cases};
-  return running_ && (!running_->alone || shared_.cases_started != running_->number);
+  running_ = account_.take(needs);
 }
 
 void ServerHost::end_case() noexcept {
-  if (!running_) return;
-  {
-    const std::lock_guard lock{shared_.cases};
-    --shared_.cases_running;
-  }
-  shared_.account.give_back(running_->needs);
+  if (running_) account_.give_back(running_->needs);
   running_.reset();
 }
 

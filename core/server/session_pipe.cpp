@@ -6,20 +6,17 @@
 #include "core/session/messages.h"
 
 namespace rdmameter {
+
+/// The message "begin".
+void list_fields(auto& fields, Is<CaseNeeds> auto& needs) {
+  fields("memory_bytes", needs.memory_bytes);
+  fields("threads", needs.threads);
+}
+
 namespace {
 
 Deadline promptly() {
   return Deadline::in(kSetupTimeout);
-}
-
-/// The message "begin".
-struct Begin {
-  CaseNeeds needs;
-};
-
-void list_fields(auto& fields, Is<Begin> auto& begin) {
-  fields("memory_bytes", begin.needs.memory_bytes);
-  fields("threads", begin.needs.threads);
 }
 
 /// The message "shared": see SessionHost::case_is_shared().
@@ -56,10 +53,10 @@ void answer_session(Channel& pipe, SessionHost& host, Deadline deadline) {
   } else if (type == "is_shared") {
     pipe.send(make_message("shared", Shared{host.case_is_shared()}), deadline);
   } else if (type == "begin") {
-    const auto begin = read_message<Begin>(message);
+    const auto needs = read_message<CaseNeeds>(message);
     nlohmann::json answer = make_message("granted");
     try {
-      host.begin_case(begin.needs);
+      host.begin_case(needs);
     } catch (const std::exception& error) {
       answer = failure_message(error);
     }
@@ -94,7 +91,7 @@ void PipeHost::log(std::string_view text, ClientEvent event) noexcept {
 }
 
 void PipeHost::begin_case(const CaseNeeds& needs) {
-  ask(make_message("begin", Begin{needs}), "granted");
+  ask(make_message("begin", needs), "granted");
 }
 
 bool PipeHost::case_is_shared() {

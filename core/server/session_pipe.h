@@ -70,12 +70,6 @@ void list_fields(auto& fields, Is<ClockChoice> auto& clock) {
   fields("reason", clock.reason);
 }
 
-void list_fields(auto& fields, Is<OwnEnd> auto& own) {
-  lists::end_settings(fields, own);
-  fields("gpu_registration", own.gpu_registration,
-         {.max = static_cast<std::uint64_t>(GpuRegistration::pointer_first)});
-}
-
 /// The message "session".
 void list_fields(auto& fields, Is<SessionStart> auto& start) {
   fields("peer", start.peer);

@@ -29,6 +29,7 @@
 #include "core/session/protocol.h"
 #include "core/session/responder.h"
 #include "core/wire/child_stderr.h"
+#include "core/wire/watcher.h"
 
 namespace rdmameter {
 namespace {
@@ -281,19 +282,15 @@ void terminate_process(SessionProcess& process, const std::string& why_killed, D
 /// @throws MeasurementError  the process cannot be started; the client has been told
 void run_session_process(Channel client, const SessionStart& start, ServerHost& host,
                          const InterruptSource& interrupt) {
-  std::pair<Descriptor, Descriptor> pair;
-  auto& [ours, theirs] = pair;
+  std::pair<Descriptor, Descriptor> pair;  // the server's end, and the session's
   std::optional<SessionProcess> process;
-  try {
+  or_tell(client, [&] {
     pair = session_pair();
-    process.emplace(client.fd(), theirs.get());
-  } catch (const std::exception& error) {
-    client.send(failure_message(error), Deadline::in(kProofTimeout));
-    throw;
-  }
-  theirs.reset();
+    process.emplace(client.fd(), pair.second.get());
+  });
+  pair.second.reset();
   client.release();
-  Channel pipe{{std::move(ours), "the session"},
+  Channel pipe{{std::move(pair.first), "the session"},
                interrupt,
                start.shown ? kShownPipeMessageBytes : kPipeMessageBytes};
   Deadline end = Deadline::never();
@@ -329,40 +326,6 @@ Descriptor inherited(int number) {
   return Descriptor{number};
 }
 
-/// @param begin  before anything of the client's is read, so that it is not let in if this fails
-/// @throws       what `begin` does; the client has been told
-template <class Begin>
-auto or_tell_client(int client, SessionHost& host, const InterruptSource& interrupt, Begin begin) {
-  try {
-    return begin();
-  } catch (const std::exception& error) {
-    host.log(error_text(error));
-    Channel{{Descriptor{dup(client)}, "the client"}, interrupt}.send(failure_message(error),
-                                                                     Deadline::in(kProofTimeout));
-    throw;
-  }
-}
-
-/// Ends this process once its server has gone, whatever it is at. The signal for a parent's death
-/// does that, too, but a process can lose it.
-class ServerWatch {
- public:
-  ServerWatch(int server, const InterruptSource& interrupt)
-      : thread_(start_thread([this, server, &interrupt] {
-          if (wait_for(server, POLLRDHUP, Deadline::never(), interrupt, &ended_) == Waited::ready)
-            _exit(EXIT_FAILURE);
-        })) {}
-  ServerWatch(ServerWatch&&) = delete;  // its thread holds its address
-  ~ServerWatch() {
-    ended_.raise();
-    thread_.join();
-  }
-
- private:
-  EventFd ended_;
-  std::thread thread_;
-};
-
 }  // namespace
 
 void serve_inherited_session(const InterruptSource& interrupt) {
@@ -379,10 +342,21 @@ void serve_inherited_session(const InterruptSource& interrupt) {
   if (start.shown) pipe.set_max_message_bytes(kShownPipeMessageBytes);
   if (start.gpus) setenv("CUDA_CACHE_DISABLE", "1", 1);  // nothing is compiled, nothing written
   PipeHost host{pipe, start.shown};
-  const ServerWatch watch = or_tell_client(client.get(), host, interrupt, [&] {
+  // Ends this process once its server has gone, whatever it is at. The signal for a parent's death
+  // does that, too, but a process can lose it.
+  std::optional<WatchThread> watch;
+  try {  // before anything of the client's is read, so that it is not let in if this fails
     enter_sandbox(start.sandbox, start.gpus);  // before any library of a device's is loaded
-    return ServerWatch{pipe.fd(), interrupt};
-  });
+    watch.emplace([&](const EventFd& ended) {
+      if (wait_for(pipe.fd(), POLLRDHUP, Deadline::never(), interrupt, &ended) == Waited::ready)
+        _exit(EXIT_FAILURE);
+    });
+  } catch (const std::exception& error) {
+    host.log(error_text(error));
+    Channel{{std::move(client), "the client"}, interrupt}.send(failure_message(error),
+                                                               Deadline::in(kProofTimeout));
+    throw;
+  }
   // What the program would say on stderr.
   const TellSink sink([&host](std::string_view text) { host.log(text); });
   serve_session({std::move(client), start.peer}, start.greeting, start.clock, start.own, start.gpus,

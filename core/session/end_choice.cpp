@@ -30,6 +30,17 @@ std::string left_out(const EndPorts& end, const std::vector<PortPair>& pairs,
   return {};
 }
 
+/// Gives an end its devices, and their port where all have the same.
+void take(EndSettings& end, const std::vector<PortPair>& pairs, const PortFacts* PortPair::*port) {
+  end.device.clear();
+  end.port_num = (pairs.front().*port)->number;
+  for (const PortPair& pair : pairs) {
+    if (!end.device.empty()) end.device += kDeviceSeparator;
+    end.device += (pair.*port)->device;
+    if ((pair.*port)->number != end.port_num) end.port_num = kAuto;
+  }
+}
+
 }  // namespace
 
 const std::vector<PortFacts>& EndChoice::mine(const std::string& device, std::uint64_t gid_index) {
@@ -72,28 +83,28 @@ void EndChoice::tell(std::string line) {
   told_ = std::move(line);
 }
 
-/// The ports of one device at each end; tells what was passed over, and why the ends cannot be joined.
-/// @return  nothing: whoever opens the devices says why
-std::optional<EndChoice::Pair> EndChoice::choose(const TestCase& test_case, Channel& channel) {
+/// A pair of ports for each pair of devices; tells what was passed over, and why ends cannot be
+/// joined.
+/// @return  none: whoever opens the devices says why
+std::vector<PortPair> EndChoice::choose(const TestCase& test_case, Channel& channel) {
   const EndSettings &initiator = test_case.initiator, &responder = test_case.responder;
+  const bool several = names_several(initiator) || names_several(responder);
   const EndPorts here{mine(initiator.device, initiator.gid_index), initiator};
-  if (choose_port(here, test_case.transport) == nullptr) return std::nullopt;
+  if (!several && choose_port(here, test_case.transport) == nullptr) return {};
   const EndPorts there{theirs(responder, channel), responder};
+  if (several) return choose_several(here, there, test_case.transport);
   const auto pair = choose_port_pair(here, there, test_case.transport);
   if (!pair) {
     require_joinable(here, there, test_case.transport, channel);
-    return std::nullopt;
+    return {};
   }
   tell(choice_text(here, there, *pair, test_case.transport));
-  return Pair{{pair->mine->device, pair->mine->number},
-              {pair->theirs->device, pair->theirs->number}};
+  return {*pair};
 }
 
-EndChoice::Pair EndChoice::choose_several(const TestCase& test_case, Channel& channel) {
-  const EndSettings &initiator = test_case.initiator, &responder = test_case.responder;
-  const EndPorts here{mine(initiator.device, initiator.gid_index), initiator};
-  const EndPorts there{theirs(responder, channel), responder};
-  const std::vector<PortPair> pairs = choose_port_pairs(here, there, test_case.transport);
+std::vector<PortPair> EndChoice::choose_several(const EndPorts& here, const EndPorts& there,
+                                                Transport transport) {
+  std::vector<PortPair> pairs = choose_port_pairs(here, there, transport);
   const std::string lone = left_out(here, pairs, &PortPair::mine),
                     their_lone = left_out(there, pairs, &PortPair::theirs);
   if (!lone.empty() || !their_lone.empty())
@@ -104,18 +115,8 @@ EndChoice::Pair EndChoice::choose_several(const TestCase& test_case, Channel& ch
         their_lone.empty() ? "what is left of the peer's devices" : "the peer's " + their_lone);
   if (pairs.empty())
     throw MeasurementError("no device reaches one of the peer's devices: rdmameter devices");
-  if (!here.names_devices() && !there.names_devices())
-    tell(left_out_text(here, pairs, test_case.transport));
-  const auto joined = [&pairs](const PortFacts* PortPair::*port) {
-    Taken taken{{}, (pairs.front().*port)->number};
-    for (const PortPair& pair : pairs) {
-      if (!taken.device.empty()) taken.device += kDeviceSeparator;
-      taken.device += (pair.*port)->device;
-      if ((pair.*port)->number != taken.port_num) taken.port_num = kAuto;
-    }
-    return taken;
-  };
-  return {joined(&PortPair::mine), joined(&PortPair::theirs)};
+  if (!here.names_devices() && !there.names_devices()) tell(left_out_text(here, pairs, transport));
+  return pairs;
 }
 
 TestCase EndChoice::settled(TestCase test_case, Channel& channel) {
@@ -126,18 +127,12 @@ TestCase EndChoice::settled(TestCase test_case, Channel& channel) {
   const std::tuple key{fixed(test_case.initiator), fixed(test_case.responder), test_case.transport};
   auto known = made_.find(key);
   if (known == made_.end()) {
-    const bool several = names_several(test_case.initiator) || names_several(test_case.responder);
-    const auto pair =
-        several ? std::optional(choose_several(test_case, channel)) : choose(test_case, channel);
-    if (!pair) return test_case;
-    known = made_.emplace(key, *pair).first;
+    std::vector<PortPair> pairs = choose(test_case, channel);
+    if (pairs.empty()) return test_case;
+    known = made_.emplace(key, std::move(pairs)).first;
   }
-  const auto settle = [](EndSettings& end, const Taken& taken) {
-    end.device = taken.device;
-    end.port_num = taken.port_num;
-  };
-  settle(test_case.initiator, known->second.first);
-  settle(test_case.responder, known->second.second);
+  take(test_case.initiator, known->second, &PortPair::mine);
+  take(test_case.responder, known->second, &PortPair::theirs);
   return test_case;
 }
 

@@ -44,13 +44,9 @@ class EndChoice {
  private:
   using Lists = std::map<std::pair<std::string, std::uint64_t>, std::vector<PortFacts>>;
   using Fixed = std::tuple<std::string, std::uint64_t, std::uint64_t>;  // device, port, GID
-  struct Taken {
-    std::string device;  ///< of several devices: joined
-    std::uint64_t port_num;
-  };
-  using Pair = std::pair<Taken, Taken>;
-  std::optional<Pair> choose(const TestCase& test_case, Channel& channel);
-  Pair choose_several(const TestCase& test_case, Channel& channel);
+  std::vector<PortPair> choose(const TestCase& test_case, Channel& channel);
+  std::vector<PortPair> choose_several(const EndPorts& here, const EndPorts& there,
+                                       Transport transport);
   void tell(std::string line);
   const std::vector<PortFacts>& mine(const std::string& device, std::uint64_t gid_index);
   const std::vector<PortFacts>& theirs(const EndSettings& wanted, Channel& channel);
@@ -59,8 +55,8 @@ class EndChoice {
 
   const ChoiceListener listener_;
   Lists mine_, theirs_;
-  /// The pairs that were chosen, by what was fixed.
-  std::map<std::tuple<Fixed, Fixed, Transport>, Pair> made_;
+  /// The pairs that were chosen, of ports in those lists, by what was fixed.
+  std::map<std::tuple<Fixed, Fixed, Transport>, std::vector<PortPair>> made_;
   std::string told_;  ///< the last line
 };
 

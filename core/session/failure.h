@@ -9,6 +9,7 @@
 
 #include "core/base/error.h"
 #include "core/session/protocol.h"
+#include "core/wire/channel.h"
 #include "core/wire/message.h"
 
 namespace rdmameter {
@@ -31,6 +32,19 @@ void list_fields(auto& fields, Is<Failure> auto& failure) {
 
 /// The message "failed" for this exception.
 nlohmann::json failure_message(const std::exception& error);
+
+/// Does what a peer asks for; tells it why that failed, unless it is the connection that did.
+template <class Step>
+void or_tell(Channel& channel, Step step) {
+  try {
+    step();
+  } catch (const ChannelError&) {
+    throw;
+  } catch (const std::exception& error) {
+    channel.send_last(failure_message(error), Deadline::in(kProofTimeout));
+    throw;
+  }
+}
 
 /// Throws what a "failed" message says, its reason prefixed with whose it is.
 [[noreturn]] void throw_failure_message(const nlohmann::json& message);

@@ -14,7 +14,6 @@
 #include "core/session/message_exchange.h"
 #include "core/session/messages.h"
 #include "core/session/repetition.h"
-#include "core/session/socket_runner.h"
 #include "core/wire/channel.h"
 #include "core/wire/token_file.h"
 
@@ -132,24 +131,15 @@ class Initiator final : public Measurer {
     std::vector<OpenDevice*> devices;
     if (!asked.over_tcp()) devices = devices_.get_each(asked.initiator, true);
     const DeviceCase test_case{asked, devices, Role::initiator};
-    std::vector<GidsOfDevice> gids;
-    for (const OpenDevice* device : devices) gids.push_back({device->gids});
     Placement placement = place_end(test_case, Role::initiator, same_host(), {}, claims_);
     if (asked.control())
       return measure_connects(channel_, *devices.front(), test_case, placement, same_host(), clock_,
                               interrupt_);
-    const auto make_end = [&](std::uint64_t seed, const Placement& where) {
-      if (devices.empty())
-        return make_socket_end(channel_.fd(), interrupt_, test_case, seed, where);
-      return make_verbs_end(devices, test_case, seed, {&interrupt_, channel_.fd()}, where);
-    };
-    Repetition repetition{channel_, make_end,   test_case,    std::move(placement), std::move(gids),
-                          clock_,   interrupt_, on_interval_, on_connected_};
-    return repetition.conduct([&] {
-      Outcome outcome = repetition.run(same_host());
-      outcome.extra["path"] = path(outcome.effective);
-      return outcome;
-    });
+    Repetition repetition{channel_, std::move(devices), test_case,    std::move(placement),
+                          clock_,   interrupt_,         on_interval_, on_connected_};
+    Outcome outcome = repetition.run(same_host());
+    outcome.extra["path"] = path(outcome.effective);
+    return outcome;
   }
 
   void tell_responder(const nlohmann::json& row) override {

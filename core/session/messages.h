@@ -3,10 +3,12 @@
 // which when; those of a test that connects are in connect_test.cpp, a failure in failure.h.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "core/engine/introduction.h"
@@ -47,20 +49,18 @@ void list_fields(auto& fields, Is<ChallengeMessage> auto& challenge) {
 /// "proof", "welcome"; empty: without a token
 using Proof = OneField<"proof", std::string, FieldRule{.max_size = kProofChars}>;
 
-namespace lists {
-
-void end_settings(auto& fields, auto& end) {
+/// The settings of an end; a server's own have one more.
+template <class End>
+requires std::derived_from<std::remove_const_t<End>, EndSettings>
+void list_fields(auto& fields, End& end) {
   fields("device", end.device, {.max_size = kMostDevices * (kMostDeviceChars + 1)});
   fields("port_num", end.port_num);
   fields("gid_index", end.gid_index);
   fields("core", end.core, {.max_size = 1024});
   fields("memory", end.memory, {.max_size = 2048});
-}
-
-}  // namespace lists
-
-void list_fields(auto& fields, Is<EndSettings> auto& end) {
-  lists::end_settings(fields, end);
+  if constexpr (requires { end.gpu_registration; })
+    fields("gpu_registration", end.gpu_registration,
+           {.max = static_cast<std::uint64_t>(GpuRegistration::pointer_first)});
 }
 
 /// "list_ports", "describe": of the responder's devices
@@ -83,13 +83,8 @@ inline Wanted wanted_of(EndSettings end) {
 /// The message "ports".
 using Ports = OneField<"ports", std::vector<PortFacts>, FieldRule{.max_size = kMostPortsTold}>;
 
-struct GidsOfDevice {
-  std::vector<Gid> gids;
-};
-
-void list_fields(auto& fields, Is<GidsOfDevice> auto& device) {
-  fields("gids", device.gids, {.max_size = kMostGidsOffered});
-}
+/// What an end may use on one of its devices.
+using GidsOfDevice = OneField<"gids", std::vector<Gid>, FieldRule{.max_size = kMostGidsOffered}>;
 
 /// The message "prepare".
 struct Prepare {

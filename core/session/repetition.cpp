@@ -8,6 +8,7 @@
 #include "core/session/bandwidth_result.h"
 #include "core/session/heartbeat.h"
 #include "core/session/loop_thread.h"
+#include "core/session/socket_runner.h"
 #include "core/session/window_sync.h"
 #include "core/wire/channel.h"
 #include "core/wire/watcher.h"
@@ -81,21 +82,6 @@ void Repetition::establish(ConnectedEnd& end) {
   }
 }
 
-/// Takes what the responder says while the loop runs.
-/// @return false: it is about something else
-bool Repetition::receive(WindowSync& windows) {
-  nlohmann::json message = channel_.receive(Deadline::in(kTick));
-  if (windows.receive(message)) return true;
-  received_ = std::move(message);
-  return false;
-}
-
-/// What the responder must know of this end's loops, and of an interrupt.
-void Repetition::publish(WindowSync& windows) {
-  if (tell_end_.exchange(false)) send(make_message("end_now"));
-  windows.publish();
-}
-
 /// All of the traffic, both ways where the responder sends as well. An interrupt ends it before its
 /// time, and what was measured until then is kept.
 void Repetition::measure(ConnectedEnd& end) {
@@ -133,22 +119,29 @@ void Repetition::run_traffic(ConnectedEnd& end, LoopThread* receiver, WindowSync
   Heartbeat heartbeat{channel_, sender, test_case};
   const SoftirqTime softirq;
   SideResult result;
-  Tick tick{.every = heartbeat.every(),
-            .act = [&] { return heartbeat.tick() && !windows.overdue(); },
-            .receive = [&] { return receive(windows); },
-            .attention = &attention,
-            .attend =
-                [&] {
-                  if (receiver != nullptr && receiver->failed()) return false;
-                  publish(windows);
-                  return true;
-                },
-            .stopped = [&] { sender.abort_traffic(); }};
+  const auto receive = [&] {
+    nlohmann::json message = channel_.receive(Deadline::in(kTick));
+    if (windows.receive(message)) return true;
+    received_ = std::move(message);  // about something else
+    return false;
+  };
+  const auto attend = [&] {
+    if (receiver != nullptr && receiver->failed()) return false;
+    if (tell_end_.exchange(false)) send(make_message("end_now"));
+    windows.publish();
+    return true;
+  };
+  const LoopWatch watch{.every = heartbeat.every(),
+                        .tick = [&] { return heartbeat.tick() && !windows.overdue(); },
+                        .receive = receive,
+                        .attention = attention,
+                        .attend = attend,
+                        .stopped = [&] { sender.abort_traffic(); }};
   {
     const IntervalThread lines{test_case, [&] { return sender.progress(); }, on_interval_,
                                sender.over_time()};
-    const Watcher watcher{channel_.fd(), Deadline::never(), interrupt_,
-                          stop,          StopReason::peer,  std::move(tick)};
+    const WatchThread watcher{
+        [&](const EventFd& ended) { watch_loop(channel_.fd(), interrupt_, stop, watch, ended); }};
     result = sender.run(test_case.wait, clock_, stop);
     window_end_ = std::chrono::steady_clock::now();
   }
@@ -300,15 +293,17 @@ Outcome Repetition::outcome(ConnectedEnd& end) const {
 ConnectedEnd Repetition::prepare(bool same_host) {
   const Pinned pinned = pinned_to_make(placement_, "--core");
   const std::uint64_t seed = random_seed();
+  std::vector<GidsOfDevice> gids;
+  for (const OpenDevice* device : devices_) gids.push_back({device->gids});
   send(make_message("prepare", Prepare{.test_case = case_to_wire(case_.shared()),
                                        .seed = seed,
-                                       .devices = gids_,
+                                       .devices = std::move(gids),
                                        .same_host = same_host,
                                        .cpus = placement_.cpus}));
   End made;
   std::exception_ptr mine;
   try {  // both ends create their objects at the same time
-    made = make_end_(seed, placement_);
+    made = make_end(devices_, case_, seed, {&interrupt_, channel_.fd()}, placement_);
   } catch (const std::exception&) {
     mine = std::current_exception();
   }
@@ -323,9 +318,11 @@ ConnectedEnd Repetition::prepare(bool same_host) {
 }
 
 Outcome Repetition::run(bool same_host) {
-  ConnectedEnd end = prepare(same_host);
-  measure(end);
-  return outcome(end);
+  return conduct([&] {
+    ConnectedEnd end = prepare(same_host);
+    measure(end);
+    return outcome(end);
+  });
 }
 
 }  // namespace rdmameter

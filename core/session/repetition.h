@@ -3,8 +3,8 @@
 #pragma once
 
 #include <atomic>
-#include <functional>
 #include <optional>
+#include <vector>
 
 #include "core/engine/account/interval_thread.h"
 #include "core/engine/end.h"
@@ -23,25 +23,21 @@ class EventFd;
 
 class Repetition : public MessageExchange {
  public:
-  using MakeEnd = std::function<End(std::uint64_t seed, const Placement&)>;
-
-  /// @param make_end   of this case
+  /// @param devices    of this end; none over TCP
   /// @param placement  where the loops of this end run
-  /// @param gids       that this end may use, of each device; none over TCP
-  Repetition(Channel& channel, MakeEnd make_end, const DeviceCase& test_case, Placement placement,
-             std::vector<GidsOfDevice> gids, const ClockChoice& clock,
-             const InterruptSource& interrupt, const IntervalListener& on_interval,
-             const ConnectedListener& on_connected)
+  Repetition(Channel& channel, std::vector<OpenDevice*> devices, const DeviceCase& test_case,
+             Placement placement, const ClockChoice& clock, const InterruptSource& interrupt,
+             const IntervalListener& on_interval, const ConnectedListener& on_connected)
       : MessageExchange(channel),
-        make_end_(std::move(make_end)),
+        devices_(std::move(devices)),
         case_(test_case),
         placement_(std::move(placement)),
-        gids_(std::move(gids)),
         clock_(clock),
         interrupt_(interrupt),
         on_interval_(on_interval),
         on_connected_(on_connected) {}
 
+  /// Where it fails, the responder is told to abandon the case: see MessageExchange::conduct().
   /// @param same_host  do both ends run on one machine?
   Outcome run(bool same_host);
 
@@ -50,19 +46,16 @@ class Repetition : public MessageExchange {
   ConnectedEnd prepare(bool same_host);
   void establish(ConnectedEnd& end);
   void measure(ConnectedEnd& end);
-  void publish(WindowSync& windows);
   void run_traffic(ConnectedEnd& end, LoopThread* receiver, WindowSync& windows,
                    const EventFd& attention);
   void require_end(const SideResult& end, const StopFlag& stop, const Heartbeat& heartbeat,
                    const WindowSync& windows, LoopThread* receiver);
-  bool receive(WindowSync& windows);
   std::uint64_t judge(const ConnectedEnd& end) const;
   Outcome outcome(ConnectedEnd& end) const;
 
-  const MakeEnd make_end_;
+  const std::vector<OpenDevice*> devices_;
   const DeviceCase case_;
   const Placement placement_;
-  const std::vector<GidsOfDevice> gids_;
   const ClockChoice& clock_;
   const InterruptSource& interrupt_;
   const IntervalListener& on_interval_;

@@ -123,19 +123,6 @@ void ClientSession::list_ports_for(const Wanted& wanted) {
   answer_list_ports(channel_, with_own_end(*wanted.end, own_));
 }
 
-/// Does what a peer asks for; tells it why that failed, unless it is the connection that did.
-template <class Step>
-void or_tell(Channel& channel, Step step) {
-  try {
-    step();
-  } catch (const ChannelError&) {
-    throw;
-  } catch (const std::exception& error) {
-    channel.send_last(failure_message(error), Deadline::in(kProofTimeout));
-    throw;
-  }
-}
-
 void ClientSession::serve(const Greeting& greeting) {
   try {
     or_tell(channel_, [&] { welcome(greeting); });
@@ -191,8 +178,7 @@ void ClientSession::serve_case(const nlohmann::json& message) {
     }
     std::optional<ConnectedEnd> end =
         set_up_and_connect(devices, test_case, prepare.seed, placement);
-    if (!end) return;
-    const std::optional<Totals> sent = run(*end);
+    const std::optional<Totals> sent = end ? run(*end) : std::nullopt;
     if (!sent) {
       send(make_message("abandoned"));
       return;
@@ -233,7 +219,7 @@ std::vector<OpenDevice*> ClientSession::open_for(const TestCase& test_case,
         "the peer's message: a case of {} devices, with {} of the responder's and the "
         "GIDs of {}",
         test_case.devices(), devices.size(), peer.size());
-  for (std::size_t i = 0; i < devices.size(); ++i) use_gids_of(*devices[i], peer[i].gids);
+  for (std::size_t i = 0; i < devices.size(); ++i) use_gids_of(*devices[i], peer[i].value);
   return devices;
 }
 
@@ -244,17 +230,11 @@ std::optional<ConnectedEnd> ClientSession::set_up_and_connect(std::span<OpenDevi
                                                               std::uint64_t seed,
                                                               const Placement& placement) {
   const Pinned pinned = pinned_to_make(placement, "--peer-core");
-  End made =
-      devices.empty()
-          ? make_socket_end(channel_.fd(), interrupt_, test_case, seed, placement)
-          : make_verbs_end(devices, test_case, seed, {&interrupt_, channel_.fd()}, placement);
+  End made = make_end(devices, test_case, seed, {&interrupt_, channel_.fd()}, placement);
   send(make_message("ready", Ready{made.introductions(), placement.only()}));
   const nlohmann::json message = channel_.receive(Deadline::in(kSetupTimeout));
   const std::string type = type_of(message);
-  if (type == "abandon") {
-    send(make_message("abandoned"));
-    return std::nullopt;
-  }
+  if (type == "abandon") return std::nullopt;
   if (type != "connect") throw MeasurementError("expected the message 'connect'");
   const auto connect = read_message<ConnectMessage>(message);
   ConnectedEnd end = connect_end(std::move(made), test_case, connect.ends, connect.wait);
@@ -326,17 +306,6 @@ std::optional<Totals> ClientSession::await_finish(LoopThread& loop, LoopThread* 
 }
 
 }  // namespace
-
-Greeting admit_client(Channel& channel, const std::string& token, const Admission& admission) {
-  Greeting greeting;
-  or_tell(channel, [&] {
-    const Deadline deadline = Deadline::in(kProofTimeout);
-    if (channel.wait_readable(deadline) == Waited::ready) admission.spoken();
-    greeting = greet_initiator(channel, token, deadline);
-    admission.enter();
-  });
-  return greeting;
-}
 
 ClientEvent event_of(const std::exception& error) {
   const auto* const ended = dynamic_cast<const ChannelError*>(&error);

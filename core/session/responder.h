@@ -18,20 +18,6 @@
 
 namespace rdmameter {
 
-/// How the server lets a client in; admit_client() calls these once each, in this order.
-struct Admission {
-  /// The peer has sent something: it is not one of those that connect and say nothing.
-  std::function<void()> spoken;
-  /// The peer has proved its token. Waits for a place among the clients.
-  /// @throws MeasurementError  there is none
-  /// @throws Interrupted       the server ends
-  std::function<void()> enter;
-};
-
-/// Takes a client's greeting and proof, and waits for its place.
-/// @throws MeasurementError, Interrupted  it is not let in, which it has been told
-Greeting admit_client(Channel& channel, const std::string& token, const Admission& admission);
-
 /// The kind of event in a log line about a client, for a log that leaves out some kinds.
 enum class ClientEvent : std::uint8_t {
   note,          ///< none of the following

@@ -40,7 +40,7 @@ SocketRunner::SocketRunner(int session, const InterruptSource& interrupt,
                            const DeviceCase& test_case, std::uint64_t seed)
     : EndpointRunner(test_case, seed),
       interrupt_(interrupt),
-      host_(role_ == Role::initiator ? peer_host(session) : own_host(session)),
+      host_(host_of(session, role_ == Role::initiator)),
       nonce_(make_nonce()),
       cancel_check_([session, &interrupt] { require_wanted(session, interrupt); }),
       layout_(layout_of(case_, role_)),
@@ -153,12 +153,13 @@ std::string SocketRunner::where() const {
   return "the test's TCP connection to " + connection_.peer;
 }
 
-End make_socket_end(int session, const InterruptSource& interrupt, const DeviceCase& test_case,
-                    std::uint64_t seed, const Placement& placement) {
+End make_end(std::span<OpenDevice* const> devices, const DeviceCase& test_case, std::uint64_t seed,
+             CmWatch watch, const Placement& placement) {
+  if (!devices.empty()) return make_verbs_end(devices, test_case, seed, watch, placement);
   End end;
   end.forward.cpus.assign(placement.cpus.begin(), placement.cpus.end());
   end.forward.runners.push_back(
-      std::make_unique<SocketRunner>(session, interrupt, test_case, seed));
+      std::make_unique<SocketRunner>(watch.session, *watch.interrupt, test_case, seed));
   return end;
 }
 

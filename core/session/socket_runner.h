@@ -53,9 +53,9 @@ class SocketRunner final : public EndpointRunner {
   bool busy_poll_ = false;
 };
 
-/// An end of a case over TCP. Arguments and errors as SocketRunner's.
-/// @param placement  where the loop runs
-End make_socket_end(int session, const InterruptSource& interrupt, const DeviceCase& test_case,
-                    std::uint64_t seed, const Placement& placement);
+/// An end of a case: make_verbs_end() with its devices, or without any over TCP, by a SocketRunner.
+/// Arguments and errors as of these two.
+End make_end(std::span<OpenDevice* const> devices, const DeviceCase& test_case, std::uint64_t seed,
+             CmWatch watch, const Placement& placement);
 
 }  // namespace rdmameter

@@ -36,7 +36,7 @@ struct ChannelError : MeasurementError {
 };
 
 /// One end of a session. Not for several threads at once. It never reads beyond the message it
-/// returns, so poll() on fd() (the Watcher) tells whether the peer has said more.
+/// returns, so poll() on fd() (watch_loop()) tells whether the peer has said more.
 class Channel {
  public:
   /// @param interrupt  ends every wait; must outlive the channel

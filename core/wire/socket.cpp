@@ -130,29 +130,20 @@ void tune(int socket) noexcept {
   set_option(socket, IPPROTO_TCP, TCP_KEEPCNT, 3);
 }
 
-std::uint16_t port_of(const sockaddr_storage& address) noexcept {
-  if (address.ss_family == AF_INET6)
-    return ntohs(reinterpret_cast<const sockaddr_in6&>(address).sin6_port);
-  return ntohs(reinterpret_cast<const sockaddr_in&>(address).sin_port);
-}
-
-bool is_loopback(const sockaddr_storage& address) noexcept {
-  if (address.ss_family == AF_INET6)
-    return IN6_IS_ADDR_LOOPBACK(&reinterpret_cast<const sockaddr_in6&>(address).sin6_addr);
-  if (address.ss_family != AF_INET) return false;
-  return ntohl(reinterpret_cast<const sockaddr_in&>(address).sin_addr.s_addr) >> 24 == 127;
+/// An end of a connection. @tparam GetName  getsockname() or getpeername()
+/// @return  nothing: it has failed, with errno set
+template <auto GetName>
+std::optional<SocketAddress> end_of(int socket) noexcept {
+  SocketAddress end{.storage = {}, .bytes = sizeof(sockaddr_storage)};
+  if (GetName(socket, reinterpret_cast<sockaddr*>(&end.storage), &end.bytes) != 0) return {};
+  return end;
 }
 
 /// Trying again and again on one machine, TCP's simultaneous open can connect a socket to itself
 /// when the kernel happens to give it the server's own port.
 bool connected_to_itself(int socket) noexcept {
-  sockaddr_storage own{};
-  sockaddr_storage peer{};
-  socklen_t own_bytes = sizeof own;
-  socklen_t peer_bytes = sizeof peer;
-  return getsockname(socket, reinterpret_cast<sockaddr*>(&own), &own_bytes) == 0 &&
-         getpeername(socket, reinterpret_cast<sockaddr*>(&peer), &peer_bytes) == 0 &&
-         own_bytes == peer_bytes && std::memcmp(&own, &peer, own_bytes) == 0;
+  const auto own = end_of<getsockname>(socket);
+  return own && own == end_of<getpeername>(socket);
 }
 
 /// @param source  numeric; of another family than the target's it is no source for it
@@ -270,7 +261,7 @@ Connection connect_to(const Address& server, Deadline deadline, const InterruptS
 
 namespace {
 
-[[noreturn]] void throw_loopback_is_down(const Address& bind) {
+[[noreturn]] void throw_no_loopback(const Address& bind) {
   throw VerbsError(fmt::format("cannot listen on {}: {}", bind.text(), no_loopback_text()),
                    ENETDOWN);
 }
@@ -284,9 +275,8 @@ namespace {
           "program that has it (`ss -ltnp 'sport = :{}'`).",
           where, bind.port);
     case EADDRNOTAVAIL:
-      if (is_loopback_host(bind.host) && loopback_is_down()) throw_loopback_is_down(bind);
-      if (bind.host == kLocalhost)
-        throw VerbsError(fmt::format("cannot listen on {}: {}", where, no_loopback_text()), error);
+      if (bind.host == kLocalhost || (is_loopback_host(bind.host) && loopback_is_down()))
+        throw_no_loopback(bind);
       throw UsageError(
           "--bind {}: no interface of this machine has that address (`ip address` lists them).",
           where);
@@ -352,13 +342,11 @@ Listener::Listener(const Address& bind) {
     if (socket_ || (error != EADDRNOTAVAIL && error != EAFNOSUPPORT)) break;
   }
   if (!socket_) throw_not_bound(bind, error);
-  sockaddr_storage local{};
-  socklen_t bytes = sizeof local;
-  getsockname(socket_.get(), reinterpret_cast<sockaddr*>(&local), &bytes);
-  port_ = port_of(local);
-  loopback_only_ = is_loopback(local);
+  const IpAddress local{end_of<getsockname>(socket_.get()).value_or(SocketAddress()).storage};
+  port_ = local.port();
+  loopback_only_ = local.loopback();
   // The kernel takes 127.0.0.1 in a new network namespace, where no client can connect to it.
-  if (loopback_only_ && loopback_is_down()) throw_loopback_is_down(bind);
+  if (loopback_only_ && loopback_is_down()) throw_no_loopback(bind);
 }
 
 namespace {
@@ -433,26 +421,14 @@ std::optional<Connection> Listener::accept(Deadline deadline, const InterruptSou
 namespace {
 
 /// The address without its port; an IPv4 one of an IPv6 socket as IPv4. Empty: it has no name.
-std::string host_text(const sockaddr_storage& address, socklen_t bytes) {
+std::string host_text(const SocketAddress& address) {
   char host[NI_MAXHOST];
-  if (getnameinfo(reinterpret_cast<const sockaddr*>(&address), bytes, host, sizeof host, nullptr, 0,
-                  NI_NUMERICHOST) != 0)
+  if (getnameinfo(address.get(), address.bytes, host, sizeof host, nullptr, 0, NI_NUMERICHOST) != 0)
     return {};
   constexpr std::string_view kMapped = "::ffff:";
   const std::string_view name = host;
   const bool mapped = name.starts_with(kMapped) && name.find('.') != std::string_view::npos;
   return std::string(mapped ? name.substr(kMapped.size()) : name);
-}
-
-template <auto GetName>
-std::string host_of(int socket) {
-  sockaddr_storage address{};
-  socklen_t bytes = sizeof address;
-  if (GetName(socket, reinterpret_cast<sockaddr*>(&address), &bytes) != 0)
-    throw MeasurementError("the connection is gone: {}", std::strerror(errno));
-  std::string host = address.ss_family == AF_UNIX ? "" : host_text(address, bytes);
-  if (host.empty()) throw MeasurementError("a test over TCP needs a session over TCP");
-  return host;
 }
 
 }  // namespace
@@ -478,33 +454,30 @@ std::vector<std::string> addresses_of(const std::string& host) {
   SocketAddresses addresses;
   std::vector<std::string> texts;
   if (look_up(host, 0, 0, addresses) != 0) return texts;
-  for (const SocketAddress& each : addresses) texts.push_back(host_text(each.storage, each.bytes));
+  for (const SocketAddress& each : addresses) texts.push_back(host_text(each));
   return texts;
 }
 
 bool over_loopback(int socket) noexcept {
-  sockaddr_storage peer{};
-  socklen_t bytes = sizeof peer;
-  return getpeername(socket, reinterpret_cast<sockaddr*>(&peer), &bytes) == 0 && is_loopback(peer);
+  const auto peer = end_of<getpeername>(socket);
+  return peer && IpAddress(peer->storage).loopback();
 }
 
-std::string own_host(int socket) {
-  return host_of<getsockname>(socket);
-}
-
-std::string peer_host(int socket) {
-  return host_of<getpeername>(socket);
+std::string host_of(int socket, bool peer) {
+  const auto end = peer ? end_of<getpeername>(socket) : end_of<getsockname>(socket);
+  if (!end) throw MeasurementError("the connection is gone: {}", std::strerror(errno));
+  std::string host = end->storage.ss_family == AF_UNIX ? "" : host_text(*end);
+  if (host.empty()) throw MeasurementError("a test over TCP needs a session over TCP");
+  return host;
 }
 
 std::string peer_text(int socket) {
-  sockaddr_storage peer{};
-  socklen_t bytes = sizeof peer;
-  if (getpeername(socket, reinterpret_cast<sockaddr*>(&peer), &bytes) != 0)
-    return "a vanished peer";
-  if (peer.ss_family == AF_UNIX) return "a local socket";
-  const std::string host = host_text(peer, bytes);
+  const auto peer = end_of<getpeername>(socket);
+  if (!peer) return "a vanished peer";
+  if (peer->storage.ss_family == AF_UNIX) return "a local socket";
+  const std::string host = host_text(*peer);
   if (host.empty()) return "an unnamable peer";
-  return Address{host, port_of(peer)}.text();
+  return Address{host, IpAddress(peer->storage).port()}.text();
 }
 
 }  // namespace rdmameter

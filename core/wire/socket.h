@@ -110,9 +110,9 @@ std::string peer_text(int socket);
 /// Is the other end on this machine, reached over a loopback address?
 bool over_loopback(int socket) noexcept;
 
-/// The addresses of both ends of a connection, as getaddrinfo() reads them, without the port.
+/// The address of an end of a connection, as getaddrinfo() reads it, without the port.
+/// @param peer  of the other end; else of this one
 /// @throws MeasurementError  the connection is gone, or no TCP connection
-std::string own_host(int socket);
-std::string peer_host(int socket);
+std::string host_of(int socket, bool peer);
 
 }  // namespace rdmameter

@@ -9,6 +9,8 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
+#include <utility>
 
 #include "core/base/error.h"
 #include "core/base/input_file.h"
@@ -89,15 +91,13 @@ void TokenFolders::remove(std::uint16_t port) const noexcept {
 
 std::optional<TokenFolders::Found> TokenFolders::find(std::uint16_t port) const {
   std::string newest;
-  timespec when{};
+  std::pair<std::time_t, long> when;
   for (const std::string& folder : paths_) {
     const std::string path = file_in(folder, port);
     struct stat status {};
     if (!why_not_own(folder).empty() || lstat(path.c_str(), &status) != 0) continue;
-    const timespec& changed = status.st_mtim;
-    if (!newest.empty() && (changed.tv_sec < when.tv_sec ||
-                            (changed.tv_sec == when.tv_sec && changed.tv_nsec <= when.tv_nsec)))
-      continue;
+    const decltype(when) changed{status.st_mtim.tv_sec, status.st_mtim.tv_nsec};
+    if (!newest.empty() && changed <= when) continue;
     newest = path;
     when = changed;
   }

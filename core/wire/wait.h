@@ -51,7 +51,6 @@ class Deadline {
 
   bool is_never() const noexcept { return when_ == Clock::time_point::max(); }
   bool passed() const noexcept { return !is_never() && Clock::now() >= when_; }
-  Clock::time_point when() const noexcept { return when_; }
   /// Time left; 0 once passed.
   Clock::duration remaining() const noexcept;
   /// Time left for poll(): rounded up, so that no caller spins through the last millisecond; 0 once

@@ -5,9 +5,6 @@
 
 #include <array>
 #include <exception>
-#include <utility>
-
-#include "core/base/thread.h"
 
 namespace rdmameter {
 
@@ -16,44 +13,24 @@ OrderlyEnd::OrderlyEnd(const InterruptSource& source, Deadline::Clock::duration 
     : source_(source),
       grace_(grace),
       end_now_(std::move(end_now)),
-      thread_(start_thread([this] { watch(); })) {
+      thread_([this](const EventFd& over) { watch(over); }) {
   source_.gentle_ = true;
 }
 
-OrderlyEnd::~OrderlyEnd() {
-  source_.gentle_ = false;
-  over_.raise();
-  thread_.join();
-}
-
-void OrderlyEnd::watch() const noexcept {
-  if (wait_for(source_.enough_.fd(), POLLIN, Deadline::never(), source_, &over_) != Waited::ready)
+void OrderlyEnd::watch(const EventFd& over) const noexcept {
+  if (wait_for(source_.enough_.fd(), POLLIN, Deadline::never(), source_, &over) != Waited::ready)
     return;
   asked_ = true;
   const bool kept = end_now_();
-  if (!kept || wait_for(-1, 0, Deadline::in(grace_), source_, &over_) == Waited::deadline)
+  if (!kept || wait_for(-1, 0, Deadline::in(grace_), source_, &over) == Waited::deadline)
     source_.end_everything();
 }
 
-Watcher::Watcher(int socket, Deadline deadline, const InterruptSource& interrupt, StopFlag& stop,
-                 StopReason on_message, Tick tick)
-    : socket_(socket),
-      deadline_(deadline),
-      interrupt_(interrupt),
-      stop_(stop),
-      on_message_(on_message),
-      tick_(std::move(tick)),
-      thread_(start_thread([this] { watch(); })) {}
-
-void Watcher::end() noexcept {
-  if (!thread_.joinable()) return;
-  ended_.raise();
-  thread_.join();
-}
+namespace {
 
 /// @param if_thrown  a step that sends may leave it to poll() to see what has become of the
 ///                   connection; one that reads would be called again at once
-bool Watcher::goes_on(const std::function<bool()>& step, bool if_thrown) const noexcept {
+bool goes_on(const std::function<bool()>& step, bool if_thrown) noexcept {
   try {
     return step();
   } catch (const std::exception&) {
@@ -61,51 +38,36 @@ bool Watcher::goes_on(const std::function<bool()>& step, bool if_thrown) const n
   }
 }
 
-void Watcher::stop(StopReason reason) const noexcept {
-  stop_.request(reason);
-  if (reason != StopReason::finish && tick_.stopped) tick_.stopped();
-}
+}  // namespace
 
-void Watcher::watch() noexcept {
-  std::array<pollfd, 4> watched{{{ended_.fd(), POLLIN, 0},
-                                 {interrupt_.fd(), POLLIN, 0},
-                                 {socket_, POLLIN | POLLRDHUP, 0},
-                                 {tick_.attention ? tick_.attention->fd() : -1, POLLIN, 0}}};
-  const auto next_tick = [this] {
-    return tick_.act ? Deadline::in(tick_.every) : Deadline::never();
+void watch_loop(int socket, const InterruptSource& interrupt, StopFlag& stop,
+                const LoopWatch& watch, const EventFd& ended) noexcept {
+  std::array<pollfd, 4> watched{{{ended.fd(), POLLIN, 0},
+                                 {interrupt.fd(), POLLIN, 0},
+                                 {socket, POLLIN | POLLRDHUP, 0},
+                                 {watch.attention.fd(), POLLIN, 0}}};
+  const auto end_loop = [&](StopReason reason) {
+    stop.request(reason);
+    watch.stopped();
   };
-  Deadline tick_at = next_tick();
+  Deadline next_tick = Deadline::in(watch.every);
   for (;;) {
-    const Deadline next = tick_at.is_never() ? deadline_ : deadline_.within(tick_at.remaining());
-    const int count = poll(watched.data(), watched.size(), next.remaining_ms());
-    if (count <= 0) {  // the time is up, or INT_MAX ms are, or EINTR
-      const bool ticks = tick_at.passed();
-      if (deadline_.passed() || (ticks && !goes_on(tick_.act, true))) {
-        stop(StopReason::deadline);
-        return;
-      }
-      if (ticks) tick_at = next_tick();
+    const int count = poll(watched.data(), watched.size(), next_tick.remaining_ms());
+    if (count <= 0) {  // the time is up, or EINTR
+      if (!next_tick.passed()) continue;
+      if (!goes_on(watch.tick, true)) return end_loop(StopReason::deadline);
+      next_tick = Deadline::in(watch.every);
       continue;
     }
     if (watched[0].revents != 0) return;
-    if (watched[1].revents != 0) {
-      stop(StopReason::interrupted);
-      return;
-    }
+    if (watched[1].revents != 0) return end_loop(StopReason::interrupted);
     if (watched[3].revents != 0) {
-      tick_.attention->clear();
-      if (!goes_on(tick_.attend, true)) {
-        stop(StopReason::sibling);
-        return;
-      }
+      watch.attention.clear();
+      if (!goes_on(watch.attend, true)) return end_loop(StopReason::sibling);
     }
-    if (watched[2].revents == 0) continue;
-    if (watched[2].revents == POLLIN && tick_.receive && goes_on(tick_.receive, false)) continue;
-    if ((watched[2].revents & POLLIN) != 0) stop(on_message_);
-    const bool gone = (watched[2].revents & ~POLLIN) != 0;
-    if (gone) stop(StopReason::peer);
-    if (gone || on_message_ != StopReason::finish) return;
-    watched[2].events = POLLRDHUP;  // the message stays unread: do not look at it again
+    const short heard = watched[2].revents;
+    if (heard != 0 && (heard != POLLIN || !goes_on(watch.receive, false)))
+      return end_loop(StopReason::peer);
   }
 }
 

@@ -7,10 +7,36 @@
 #include <chrono>
 #include <functional>
 #include <thread>
+#include <utility>
 
+#include "core/base/thread.h"
 #include "core/wire/wait.h"
 
 namespace rdmameter {
+
+/// A thread that sleeps until something happens, and ends with its owner.
+class WatchThread {
+ public:
+  /// @param work  on the thread; returns once its argument, an event, is raised. Throws nothing
+  /// @throws VerbsError        the process is out of descriptors
+  /// @throws MeasurementError  there can be no more threads
+  template <class Work>
+  explicit WatchThread(Work work)
+      : thread_(start_thread([this, work = std::move(work)] { work(ended_); })) {}
+  WatchThread(WatchThread&&) = delete;  // its thread holds its address
+  ~WatchThread() { end(); }
+
+  /// Ends the thread at once and waits for it. Does no harm twice.
+  void end() noexcept {
+    if (!thread_.joinable()) return;
+    ended_.raise();
+    thread_.join();
+  }
+
+ private:
+  EventFd ended_;
+  std::thread thread_;  ///< last: it uses the event
+};
 
 // The user's wish to end, taken by a measurement that keeps what it has.
 
@@ -31,74 +57,42 @@ class OrderlyEnd {
   /// @throws MeasurementError  there can be no more threads
   OrderlyEnd(const InterruptSource& source, Deadline::Clock::duration grace,
              std::function<bool()> end_now);
-  OrderlyEnd(OrderlyEnd&&) = delete;  // its thread holds its address
-  ~OrderlyEnd();
+  ~OrderlyEnd() { source_.gentle_ = false; }
 
   /// Has the measurement been told to end?
   bool asked() const noexcept { return asked_; }
 
  private:
-  void watch() const noexcept;
+  void watch(const EventFd& over) const noexcept;
 
   const InterruptSource& source_;
   const Deadline::Clock::duration grace_;
   const std::function<bool()> end_now_;
   mutable std::atomic<bool> asked_{false};
-  EventFd over_;
-  std::thread thread_;  ///< last: it uses all of the above
+  const WatchThread thread_;  ///< last: it uses all of the above
 };
 
-/// The periodic work of a watcher: shows the peer that this end lives, looks whether the loop makes
-/// progress. Rare, since a wake-up can land in a measurement.
-struct Tick {
-  Deadline::Clock::duration every{};
-  std::function<bool()> act;  ///< false: give up, as at the deadline. May throw: the peer has gone
-  /// Reads what the peer says while the loop runs. Without it any word ends the loop.
-  /// @return false: the loop must end
-  std::function<bool()> receive;
-  /// Called whenever `attention` is raised. Both or none. @return false: the loop must end
-  const EventFd* attention = nullptr;
-  std::function<bool()> attend;
-  /// Called once the loop is told to stop, but for StopReason::finish: a loop whose polls are never
-  /// empty does not see the word.
+/// What is done beside a loop that runs. A step that returns false ends the loop.
+struct LoopWatch {
+  /// How often `tick` is called: it shows the peer that this end lives, and looks whether the loop
+  /// makes progress. Rare, since a wake-up can land in a measurement.
+  Deadline::Clock::duration every;
+  std::function<bool()> tick;     ///< may throw: the peer has gone
+  std::function<bool()> receive;  ///< reads what the peer says
+  const EventFd& attention;
+  std::function<bool()> attend;  ///< called whenever `attention` is raised
+  /// Called once the loop is told to stop: one whose polls are never empty does not see the word.
   std::function<void()> stopped;
 };
 
-/// A thread that sleeps in poll() while a loop runs and writes the loop's stop word when
-/// - the peer hung up (StopReason::peer) or spoke (`on_message`); it reads nothing from the socket,
-/// - the deadline passed (StopReason::deadline),
-/// - the user interrupts (StopReason::interrupted).
-/// - a tick says so (StopReason::deadline).
-/// It never wakes otherwise, so it takes no time from the loop, whose pinning it inherits. After
-/// StopReason::finish it stays, for the deadline and the peer's death still end the loop.
-class Watcher {
- public:
-  /// @param socket      borrowed, like `interrupt` and `stop`; no other code may read
-  ///                    from it meanwhile
-  /// @param on_message  `peer`: nothing was expected; `finish`: the peer's word that it
-  ///                    has sent all
-  /// @throws MeasurementError  there can be no more threads
-  Watcher(int socket, Deadline deadline, const InterruptSource& interrupt, StopFlag& stop,
-          StopReason on_message = StopReason::peer, Tick tick = {});
-  Watcher(Watcher&&) = delete;  // its thread holds its address
-  ~Watcher() { end(); }
-
-  /// Ends the thread at once and waits for it; afterwards it writes nothing. Does no harm twice.
-  void end() noexcept;
-
- private:
-  void watch() noexcept;
-  bool goes_on(const std::function<bool()>& step, bool if_thrown) const noexcept;
-  void stop(StopReason reason) const noexcept;
-
-  const int socket_;
-  const Deadline deadline_;
-  const InterruptSource& interrupt_;
-  StopFlag& stop_;
-  const StopReason on_message_;
-  const Tick tick_;
-  EventFd ended_;
-  std::thread thread_;  ///< last: it uses all of the above
-};
+/// Sleeps in poll() while a loop runs, and writes the loop's stop word when
+/// - the peer hung up or said what ends the loop (StopReason::peer),
+/// - the user interrupts (StopReason::interrupted),
+/// - a tick ends the loop (StopReason::deadline), or attend() (StopReason::sibling).
+/// It never wakes otherwise, so it takes no time from the loop. Returns then, or once `ended` is
+/// raised: on a WatchThread, which has the loop's pinning.
+/// @param socket  borrowed, like `interrupt` and `stop`; no other code may read from it meanwhile
+void watch_loop(int socket, const InterruptSource& interrupt, StopFlag& stop,
+                const LoopWatch& watch, const EventFd& ended) noexcept;
 
 }  // namespace rdmameter

@@ -3,21 +3,19 @@
 
 #include <algorithm>
 
-#include "core/base/thread.h"
-
 namespace rdmameter {
 
 Watchdog::Watchdog(const std::atomic<std::uint64_t>& progress, std::chrono::milliseconds patience,
                    const InterruptSource& interrupt, StopFlag& stop)
     : patience_(patience),
       stop_(stop),
-      thread_(start_thread([this, &progress, patience, &interrupt] {
+      thread_([this, &progress, patience, &interrupt](const EventFd& ended) {
         std::uint64_t seen = progress.load(std::memory_order_relaxed);
         Deadline deadline = Deadline::in(patience);
         for (;;) {
           const auto glance =
               std::min<std::chrono::milliseconds>(patience / 4, std::chrono::milliseconds(500));
-          switch (wait_for(-1, 0, Deadline::in(glance), interrupt, &wake_)) {
+          switch (wait_for(-1, 0, Deadline::in(glance), interrupt, &ended)) {
             case Waited::woken:
             case Waited::ready:
               return;
@@ -35,7 +33,7 @@ Watchdog::Watchdog(const std::atomic<std::uint64_t>& progress, std::chrono::mill
             return request(StopReason::deadline);
           }
         }
-      })) {}
+      }) {}
 
 void Watchdog::limit(StopFlag& part) {
   const std::lock_guard locked(mutex_);
@@ -58,11 +56,6 @@ void Watchdog::request(StopReason reason) {
   const std::lock_guard locked(mutex_);
   stop_.request(reason);
   if (part_ != nullptr) part_->request(reason);
-}
-
-Watchdog::~Watchdog() {
-  wake_.raise();
-  thread_.join();
 }
 
 }  // namespace rdmameter

@@ -6,10 +6,10 @@
 #include <chrono>
 #include <cstdint>
 #include <mutex>
-#include <thread>
 
 #include "core/base/stop.h"
 #include "core/wire/wait.h"
+#include "core/wire/watcher.h"
 
 namespace rdmameter {
 
@@ -18,8 +18,6 @@ class Watchdog {
   /// @param progress  looked at a few times a second; must outlive the object
   Watchdog(const std::atomic<std::uint64_t>& progress, std::chrono::milliseconds patience,
            const InterruptSource& interrupt, StopFlag& stop);
-  ~Watchdog();
-  Watchdog(Watchdog&&) = delete;
 
   /// Requests `part` as well from now on: by an interrupt, and after half of the patience.
   void limit(StopFlag& part);
@@ -35,8 +33,7 @@ class Watchdog {
   std::mutex mutex_;  ///< of the two that follow
   StopFlag* part_ = nullptr;
   Deadline part_ends_ = Deadline::never();
-  EventFd wake_;
-  std::thread thread_;
+  const WatchThread thread_;  ///< last: it uses all of the above
 };
 
 }  // namespace rdmameter

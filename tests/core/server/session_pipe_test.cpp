@@ -23,7 +23,8 @@ struct PipeEnds {
   PipeEnds() : PipeEnds(socket_pair()) {}
 
   InterruptSource interrupt;
-  ResponderShared shared{{.memory_bytes = 1000, .threads = 8}};
+  ServerOptions options;
+  Account account{{.memory_bytes = 1000, .threads = 8}};
   std::vector<std::string> lines;
   std::vector<ClientEvent> events;  ///< of those lines
   Channel server, session;
@@ -32,7 +33,7 @@ struct PipeEnds {
   explicit PipeEnds(std::pair<Descriptor, Descriptor> pair)
       : server({std::move(pair.first), "the session"}, interrupt, kPipeMessageBytes),
         session({std::move(pair.second), "the server"}, interrupt, kPipeMessageBytes) {
-    shared.log = [this](const ClientLine& line) {
+    options.log = [this](const ClientLine& line) {
       lines.emplace_back(line.text);
       events.push_back(line.event);
     };
@@ -88,17 +89,17 @@ TEST(SessionPipe, CarriesWhatASessionHasToKnow) {
 
 TEST(SessionPipe, ARowReachesWhoListensAndNobodyElse) {
   PipeEnds ends;
-  ServerHost host{ends.shared, "192.0.2.1:1"};
+  ServerHost host{ends.options, ends.account, "192.0.2.1:1"};
   PipeHost{ends.session}.show_row({{"long", std::string(kPipeMessageBytes, 'x')}});  // not told
   PipeHost session{ends.session, true};
   session.show_row({{"size_bytes", 8}});
   answer_session(ends.server, host, soon());  // nobody listens
   std::vector<json> rows;
-  ends.shared.on_row = [&](const json& row) { rows.push_back(row); };
+  ends.options.on_row = [&](const json& row) { rows.push_back(row); };
   session.show_row({{"size_bytes", 64}});
   answer_session(ends.server, host, soon());
   EXPECT_THAT(rows, ElementsAre(json{{"size_bytes", 64}}));
-  ends.shared.on_row = [](const json&) { throw MeasurementError("it is no row"); };
+  ends.options.on_row = [](const json&) { throw MeasurementError("it is no row"); };
   session.show_row(json::object());
   EXPECT_THROW(answer_session(ends.server, host, soon()), MeasurementError);
   session.show_row(json::array());
@@ -107,10 +108,10 @@ TEST(SessionPipe, ARowReachesWhoListensAndNobodyElse) {
 
 TEST(SessionPipe, AConnectedCaseIsToldWhereItIsShownUnlessItIsTooLong) {
   PipeEnds ends;
-  ServerHost host{ends.shared, "192.0.2.1:1"};
+  ServerHost host{ends.options, ends.account, "192.0.2.1:1"};
   EXPECT_FALSE(host.shows_connected());
   std::vector<std::string> told;
-  ends.shared.on_connected = [&](const ConnectedCase& connected) {
+  ends.options.on_connected = [&](const ConnectedCase& connected) {
     told.push_back(connected.local.forward.device);
   };
   EXPECT_TRUE(host.shows_connected());
@@ -139,7 +140,7 @@ TEST(SessionPipe, ASessionWithoutATokenHasNoKeys) {
 
 TEST(SessionPipe, ACaseIsTakenFromTheServersAccountAndGivenBack) {
   PipeEnds ends;
-  ServerHost host{ends.shared, "192.0.2.1:1"};
+  ServerHost host{ends.options, ends.account, "192.0.2.1:1"};
   std::thread server([&] {
     for (int i = 0; i < 6; ++i) answer_session(ends.server, host, soon());
   });
@@ -152,7 +153,7 @@ TEST(SessionPipe, ACaseIsTakenFromTheServersAccountAndGivenBack) {
   session.begin_case({1000, 8});
   server.join();
   EXPECT_THAT(ends.lines, ElementsAre("begins"));
-  ServerHost other{ends.shared, "192.0.2.2:1"};
+  ServerHost other{ends.options, ends.account, "192.0.2.2:1"};
   EXPECT_THROW(other.begin_case({1, 1}), MeasurementError);
   other.begin_case({0, 0});
   EXPECT_TRUE(host.case_is_shared());
@@ -161,13 +162,12 @@ TEST(SessionPipe, ACaseIsTakenFromTheServersAccountAndGivenBack) {
 TEST(SessionPipe, WhatASessionHeldIsGivenBackWhenItIsGone) {
   PipeEnds ends;
   {
-    ServerHost gone{ends.shared, "192.0.2.1:1"};
+    ServerHost gone{ends.options, ends.account, "192.0.2.1:1"};
     gone.begin_case({1000, 8});
   }
-  ServerHost next{ends.shared, "192.0.2.2:1"};
+  ServerHost next{ends.options, ends.account, "192.0.2.2:1"};
   next.begin_case({1000, 8});
   EXPECT_FALSE(next.case_is_shared());
-  EXPECT_EQ(ends.shared.cases_running, 1U);
 }
 
 TEST(SessionPipe, TheServerBelievesNothingOfWhatASessionSays) {
@@ -177,16 +177,18 @@ TEST(SessionPipe, TheServerBelievesNothingOfWhatASessionSays) {
         json{{"type", "begin"}, {"memory_bytes", 1.5}, {"threads", 1}},
         json{{"type", "begin"}, {"memory_bytes", "1"}, {"threads", 1}}}) {
     PipeEnds ends;
-    ServerHost host{ends.shared, "192.0.2.1:1"};
+    ServerHost host{ends.options, ends.account, "192.0.2.1:1"};
     ends.session.send(message, soon());
     EXPECT_THROW(answer_session(ends.server, host, soon()), MeasurementError) << message.dump();
-    EXPECT_EQ(ends.shared.cases_running, 0U);
+    ServerHost other{ends.options, ends.account, "192.0.2.2:1"};
+    other.begin_case({1000, 8});
+    EXPECT_FALSE(other.case_is_shared());
   }
 }
 
 TEST(SessionPipe, ASecondCaseAndAnEndWithoutOneChangeNoAccount) {
   PipeEnds ends;
-  ServerHost host{ends.shared, "192.0.2.1:1"};
+  ServerHost host{ends.options, ends.account, "192.0.2.1:1"};
   const json begin{{"type", "begin"}, {"memory_bytes", 600}, {"threads", 1}};
   for (const json& message :
        {json{{"type", "end"}}, begin, begin, json{{"type", "end"}}, json{{"type", "end"}}})
@@ -194,14 +196,14 @@ TEST(SessionPipe, ASecondCaseAndAnEndWithoutOneChangeNoAccount) {
   for (int i = 0; i < 5; ++i) answer_session(ends.server, host, soon());
   EXPECT_EQ(ends.session.receive(soon())["type"], "granted");
   EXPECT_THAT(ends.session.receive(soon())["reason"], HasSubstr("a case within a case"));
-  EXPECT_EQ(ends.shared.cases_running, 0U);
-  ServerHost other{ends.shared, "192.0.2.2:1"};
+  ServerHost other{ends.options, ends.account, "192.0.2.2:1"};
   other.begin_case({1000, 8});
+  EXPECT_FALSE(other.case_is_shared());
 }
 
 TEST(SessionPipe, TheServerWaitsForNoSessionThatStopsWithinAMessage) {
   PipeEnds ends;
-  ServerHost host{ends.shared, "192.0.2.1:1"};
+  ServerHost host{ends.options, ends.account, "192.0.2.1:1"};
   ASSERT_EQ(::send(ends.session.fd(), "", 1, 0), 1);  // a NUL, of the four bytes of a length
   EXPECT_LT(seconds_of([&] {
               EXPECT_THROW(answer_session(ends.server, host, Deadline::in(20ms)), ChannelError);
@@ -212,7 +214,7 @@ TEST(SessionPipe, TheServerWaitsForNoSessionThatStopsWithinAMessage) {
 TEST(SessionPipe, TheServerWaitsForNoSessionThatTakesNoAnswers) {
   for (const bool interrupted : {false, true}) {
     PipeEnds ends;
-    ServerHost host{ends.shared, "192.0.2.1:1"};
+    ServerHost host{ends.options, ends.account, "192.0.2.1:1"};
     const std::string much(4096, ' ');
     while (::send(ends.server.fd(), much.data(), much.size(), MSG_DONTWAIT) > 0) {
     }
@@ -228,7 +230,7 @@ TEST(SessionPipe, TheServerWaitsForNoSessionThatTakesNoAnswers) {
 
 TEST(SessionPipe, ALineTellsOfEveryEventButTheEndOfASessionsProcess) {
   PipeEnds ends;
-  ServerHost host{ends.shared, "192.0.2.1:1"};
+  ServerHost host{ends.options, ends.account, "192.0.2.1:1"};
   PipeHost session{ends.session};
   session.log("examines this machine");
   session.log("connected", ClientEvent::connected);
@@ -242,7 +244,7 @@ TEST(SessionPipe, ALineTellsOfEveryEventButTheEndOfASessionsProcess) {
 
 TEST(SessionPipe, ALineHasATextAndAnEvent) {
   PipeEnds ends;
-  ServerHost host{ends.shared, "192.0.2.1:1"};
+  ServerHost host{ends.options, ends.account, "192.0.2.1:1"};
   for (const json& line :
        {json{{"type", "log"}, {"event", 0}}, json{{"type", "log"}, {"text", 7}, {"event", 0}},
         json{{"type", "log"}, {"text", ""}, {"event", "gone"}}}) {

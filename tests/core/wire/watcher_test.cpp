@@ -21,12 +21,28 @@ StopReason spin(const StopFlag& stop) {
 }
 
 struct WatcherTest : ::testing::Test {
+  /// Of a loop beside which nothing is to be done, and no word of the peer's is expected.
+  LoopWatch quiet() const {
+    return {.every = 1h,
+            .tick = [] { return true; },
+            .receive = [] { return false; },
+            .attention = attention,
+            .attend = [] { return true; },
+            .stopped = [] {}};
+  }
+  WatchThread watch(const LoopWatch& loop) {
+    return WatchThread([this, loop](const EventFd& ended) {
+      watch_loop(pair.channel.fd(), pair.interrupt, stop, loop, ended);
+    });
+  }
+
   Pair pair;
   StopFlag stop;
+  EventFd attention;
 };
 
 TEST_F(WatcherTest, EndsTheLoopWhenThePeerSpeaks) {
-  Watcher watcher(pair.channel.fd(), soon(), pair.interrupt, stop);
+  WatchThread watcher = watch(quiet());
   pair.raw(framed(R"({"type":"error"})"));
   EXPECT_EQ(spin(stop), StopReason::peer);
   watcher.end();
@@ -34,88 +50,90 @@ TEST_F(WatcherTest, EndsTheLoopWhenThePeerSpeaks) {
 }
 
 TEST_F(WatcherTest, EndsTheLoopWhenThePeerHangsUp) {
-  Watcher watcher(pair.channel.fd(), soon(), pair.interrupt, stop);
+  const WatchThread watcher = watch(quiet());
   pair.other.reset();
   EXPECT_EQ(spin(stop), StopReason::peer);
 }
 
-TEST_F(WatcherTest, EndsTheLoopAtTheDeadlineAndNotBefore) {
-  const double seconds = seconds_of([&] {
-    Watcher watcher(pair.channel.fd(), Deadline::in(60ms), pair.interrupt, stop);
-    EXPECT_EQ(spin(stop), StopReason::deadline);
-  });
-  EXPECT_GE(seconds, 0.06);
-  EXPECT_LT(seconds, 5);
-}
-
 TEST_F(WatcherTest, EndsTheLoopWhenTheUserInterrupts) {
-  Watcher watcher(pair.channel.fd(), soon(), pair.interrupt, stop);
+  const WatchThread watcher = watch(quiet());
   pair.interrupt.raise();
   EXPECT_EQ(spin(stop), StopReason::interrupted);
 }
 
 TEST_F(WatcherTest, SeesWhatHappenedBeforeItStarted) {
   pair.interrupt.raise();
-  Watcher watcher(pair.channel.fd(), soon(), pair.interrupt, stop);
+  const WatchThread watcher = watch(quiet());
   EXPECT_EQ(spin(stop), StopReason::interrupted);
 }
 
-TEST_F(WatcherTest, AnExpectedMessageFinishesAndADeadlineStillFollows) {
-  Watcher watcher(pair.channel.fd(), Deadline::in(150ms), pair.interrupt, stop, StopReason::finish);
-  pair.raw(framed(R"({"type":"sent"})"));
-  EXPECT_EQ(spin(stop), StopReason::finish);
-  const Deadline limit = soon();
-  while (stop.reason() == StopReason::finish && !limit.passed()) std::this_thread::sleep_for(5ms);
-  EXPECT_EQ(stop.reason(), StopReason::deadline);
-}
-
-TEST_F(WatcherTest, APeerThatDiesAfterItsLastMessageIsNoticed) {
-  Watcher watcher(pair.channel.fd(), soon(), pair.interrupt, stop, StopReason::finish);
-  pair.raw(framed(R"({"type":"sent"})"));
-  EXPECT_EQ(spin(stop), StopReason::finish);
-  pair.other.reset();
-  const Deadline limit = soon();
-  while (stop.reason() == StopReason::finish && !limit.passed()) std::this_thread::sleep_for(5ms);
-  EXPECT_EQ(stop.reason(), StopReason::peer);
+TEST_F(WatcherTest, ReadsWhatThePeerSaysUntilThatEndsTheLoop) {
+  LoopWatch loop = quiet();
+  int messages = 0;
+  loop.receive = [&] {
+    return pair.channel.receive(soon()).at("type") == "alive" && ++messages < 3;
+  };
+  WatchThread watcher = watch(loop);
+  for (int i = 0; i < 3; ++i) pair.raw(framed(R"({"type":"alive"})"));
+  EXPECT_EQ(spin(stop), StopReason::peer);
+  watcher.end();
+  EXPECT_EQ(messages, 3);
 }
 
 TEST_F(WatcherTest, LeavesTheWordAloneWhenTheLoopEndsByItself) {
+  LoopWatch loop = quiet();
+  loop.every = 100ms;
+  loop.tick = [] { return false; };
   {
-    Watcher watcher(pair.channel.fd(), Deadline::in(20ms), pair.interrupt, stop);
+    WatchThread watcher = watch(loop);
     watcher.end();
-    std::this_thread::sleep_for(40ms);  // past the deadline, and past its end
+    std::this_thread::sleep_for(150ms);  // past the tick, and past its end
     watcher.end();
   }
   pair.raw("x");
   EXPECT_EQ(stop.reason(), StopReason::none);
 }
 
-TEST_F(WatcherTest, TicksAgainAndAgainUntilTheDeadline) {
-  std::atomic<int> ticks{0};
-  Watcher watcher(pair.channel.fd(), Deadline::in(600ms), pair.interrupt, stop, StopReason::peer,
-                  {.every = 60ms, .act = [&ticks] { return ++ticks > 0; }});
-  EXPECT_EQ(spin(stop), StopReason::deadline);
-  EXPECT_GE(ticks, 3);  // nine on a machine of one's own
-  EXPECT_LE(ticks, 10);
-}
-
-TEST_F(WatcherTest, ATickThatGivesUpEndsTheLoop) {
+TEST_F(WatcherTest, ATickThatGivesUpEndsTheLoopAndNoneBefore) {
+  LoopWatch loop = quiet();
   int ticks = 0;
-  Watcher watcher(pair.channel.fd(), soon(), pair.interrupt, stop, StopReason::peer,
-                  {.every = 5ms, .act = [&ticks] { return ++ticks < 3; }});
-  const double seconds = seconds_of([&] { EXPECT_EQ(spin(stop), StopReason::deadline); });
-  EXPECT_LT(seconds, 2);
-  watcher.end();
+  loop.every = 20ms;
+  loop.tick = [&ticks] { return ++ticks < 3; };
+  const double seconds = seconds_of([&] {
+    const WatchThread watcher = watch(loop);
+    EXPECT_EQ(spin(stop), StopReason::deadline);
+  });
+  EXPECT_GE(seconds, 0.06);
+  EXPECT_LT(seconds, 5);
   EXPECT_EQ(ticks, 3);
 }
 
 TEST_F(WatcherTest, ATickThatThrowsLeavesTheVerdictToPoll) {
-  Watcher watcher(pair.channel.fd(), soon(), pair.interrupt, stop, StopReason::peer,
-                  {.every = 5ms, .act = []() -> bool { throw MeasurementError("gone"); }});
+  LoopWatch loop = quiet();
+  loop.every = 5ms;
+  loop.tick = []() -> bool { throw MeasurementError("gone"); };
+  const WatchThread watcher = watch(loop);
   std::this_thread::sleep_for(30ms);
   EXPECT_EQ(stop.reason(), StopReason::none);
   pair.other.reset();
   EXPECT_EQ(spin(stop), StopReason::peer);
+}
+
+TEST_F(WatcherTest, WhoAttendsIsCalledAtEachEventAndMayEndTheLoop) {
+  LoopWatch loop = quiet();
+  std::atomic<int> events{0};
+  std::atomic<bool> told{false};
+  loop.attend = [&events] { return ++events < 2; };
+  loop.stopped = [&told] { told = true; };
+  WatchThread watcher = watch(loop);
+  attention.raise();
+  const Deadline limit = soon();
+  while (events == 0 && !limit.passed()) std::this_thread::yield();
+  EXPECT_EQ(stop.reason(), StopReason::none);
+  attention.raise();
+  EXPECT_EQ(spin(stop), StopReason::sibling);
+  watcher.end();
+  EXPECT_TRUE(told);
 }
 
 TEST_F(WatcherTest, StartsAndEndsWithinAMillisecondOfAnyThread) {
@@ -123,9 +141,7 @@ TEST_F(WatcherTest, StartsAndEndsWithinAMillisecondOfAnyThread) {
   // own sake would do so always.
   double watched = INFINITY, any = INFINITY;
   for (int count = 0; count < 51; ++count) {
-    watched = std::min(watched, seconds_of([&] {
-                         Watcher watcher(pair.channel.fd(), soon(), pair.interrupt, stop);
-                       }));
+    watched = std::min(watched, seconds_of([&] { const WatchThread watcher = watch(quiet()); }));
     any = std::min(any, seconds_of([] { std::thread([] {}).join(); }));
   }
   EXPECT_LT(watched, any + 0.001);
