@@ -39,7 +39,6 @@
 #include "core/session/initiator.h"
 #include "core/verbs/port_choice.h"
 #include "reports/summary/facts.h"
-#include "reports/summary/line_rate.h"
 #include "reports/text/text.h"
 
 namespace rdmameter {
@@ -55,27 +54,6 @@ struct CheckRequest {
 };
 
 using Json = nlohmann::ordered_json;
-
-/// Gives each row the bounds of its own devices, and keeps it. The result's context describes only
-/// those of the first.
-class CheckRows final : public RunOutput {
- public:
-  CheckRows(const std::string& output, const Json& context) : RunOutput(output, context, {}) {
-    omit_lines();
-  }
-
-  void of_devices(const Json& context) { bounds_.emplace(context); }
-  void row(const Row& row) override {
-    rows_.push_back(std::make_unique<Row>(row));
-    bounds_->note(*rows_.back());
-    RunOutput::row(*rows_.back());
-  }
-  const std::vector<std::unique_ptr<Row>>& rows() const { return rows_; }
-
- private:
-  std::optional<PayloadBounds> bounds_;
-  std::vector<std::unique_ptr<Row>> rows_;  ///< readings borrow them
-};
 
 class CheckRun {
  public:
@@ -116,7 +94,7 @@ class CheckRun {
   std::vector<PlannedCase> planned_;  ///< those of plan_
   EarlierRounds earlier_;
   std::vector<CheckSubject> subjects_;  ///< by pair
-  std::unique_ptr<CheckRows> rows_;
+  std::optional<RunOutput> output_;     ///< readings borrow its rows, until more come
   std::vector<Row> expected_;
 };
 
@@ -211,10 +189,13 @@ void CheckRun::describe(std::size_t pair, const Measurer& measurer) {
   CheckSubject& subject = subjects_[pair];
   if (measurer.usable()) subject.context = {{"rdmameter", ends}};
   if (subject.name.empty()) subject.name = text_at(ends, "/initiator/device/name");
-  if (!rows_)
-    rows_ = std::make_unique<CheckRows>(
-        request_.output, result_context(invocation_.command_line, {}, flags_, clock_, measurer));
-  rows_->of_devices(subject.context);
+  if (!output_) {
+    output_.emplace(request_.output,
+                    result_context(invocation_.command_line, {}, flags_, clock_, measurer),
+                    std::vector<PlannedCase>());
+    output_->omit_lines();
+  }
+  output_->bound_by(subject.context);  // the result's context describes only the first devices
 }
 
 /// @param which  ascending
@@ -231,9 +212,9 @@ RunTally CheckRun::measure_cases(const std::vector<std::size_t>& which) {
       const std::unique_ptr<Measurer> measurer = open(pair);
       describe(pair, *measurer);
       tally += run_round(planned_, {.which = std::move(of_pair), .repetitions = 1}, earlier_,
-                         *measurer, invocation_.interrupt.word(), *rows_);
+                         *measurer, invocation_.interrupt.word(), *output_);
     } catch (const Interrupted&) {
-      if (!limit_.passed() || !rows_) throw;
+      if (!limit_.passed() || !output_) throw;
       tally.interrupted = true;
     }
   }
@@ -258,8 +239,8 @@ std::vector<std::size_t> CheckRun::cases_of(std::span<const CheckFinding> findin
 /// One for each time that the case was measured to its end.
 std::vector<const Row*> CheckRun::rows_of(std::size_t planned) const {
   std::vector<const Row*> found;
-  for (const auto& row : rows_->rows())
-    if (row->family_index == planned && !row->interrupted) found.push_back(row.get());
+  for (const Row& row : output_->kept())
+    if (row.family_index == planned && !row.interrupted) found.push_back(&row);
   return found;
 }
 
@@ -296,7 +277,7 @@ std::vector<std::string> CheckRun::notes(std::span<const CheckReading> readings)
 /// At the end of the time, what was found is the verdict; nothing found is none.
 ExitStatus CheckRun::report(RunTally tally, std::vector<CheckFinding> findings) {
   tally.interrupted = tally.interrupted && !limit_.passed();
-  rows_->finish(tally);
+  output_->finish(tally);
   if (tally.interrupted) return ExitStatus::interrupted;
   const std::vector<CheckReading> read = readings();
   const CheckReport report{.subjects = subjects_,
@@ -342,7 +323,7 @@ ExitStatus CheckRun::measure() {
     planned_.push_back(one.planned);
   }
   RunTally tally = measure_cases(which);
-  if (!rows_) return ExitStatus::failed;
+  if (!output_) return ExitStatus::failed;
   std::vector<CheckFinding> findings = judge_check(subjects_, readings(), expected_);
   if (const auto again = cases_of(findings); !again.empty() && !tally.interrupted) {
     tally += measure_cases(again);

@@ -106,7 +106,7 @@ namespace {
 
 constexpr double kNarrow = 1.02;  ///< a knee between numbers of a smaller ratio is found
 
-/// Writes into each row which point of which curve it is, and keeps it.
+/// Writes into each row which point of which curve it is.
 class CurveRows final : public RunOutput {
  public:
   /// @param cases  borrowed; more may come to them
@@ -127,13 +127,10 @@ class CurveRows final : public RunOutput {
         {"memory_bytes", case_memory_bytes(DeviceCase::usual(test_case, Role::initiator))},
         {"peer_memory_bytes", case_memory_bytes(DeviceCase::usual(test_case, Role::responder))}};
     RunOutput::row(marked);
-    rows_.push_back(std::move(marked));
   }
-  const std::vector<Row>& rows() const { return rows_; }
 
  private:
   const std::vector<ConnectionCase>& cases_;
-  std::vector<Row> rows_;
 };
 
 class ConnectionsRun {
@@ -244,7 +241,7 @@ ExitStatus ConnectionsRun::measure() {
   RunTally tally = measure_round(std::move(which), rows, *measurer);
   for (unsigned round = 0; round < kRoundsAtKnee; ++round) {
     if (tally.interrupted || !measurer->usable()) break;
-    which = around_knees(rows.rows());
+    which = around_knees(rows.kept());
     if (which.empty()) break;
     tally += measure_round(std::move(which), rows, *measurer);
   }
@@ -252,7 +249,7 @@ ExitStatus ConnectionsRun::measure() {
   if (request_.output != "-") {
     const TextStyle style = terminal_style();
     const std::string text =
-        connection_text({.path = request_.output, .context = context, .rows = rows.rows()}, style);
+        connection_text({.path = request_.output, .context = context, .rows = rows.kept()}, style);
     print_text(style.utf8 ? text : to_ascii(text));
   }
   return tally.status();

@@ -66,6 +66,7 @@ RunOutput::RunOutput(const std::string& output, const nlohmann::ordered_json& co
 }
 
 void RunOutput::omit_lines() {
+  keeps_ = true;
   lines_ = false;
   table_.reset();
 }
@@ -95,7 +96,7 @@ void RunOutput::row(const Row& measured) {
   tail_may_be_missing_ = tail_may_be_missing_ || tail_may_be_missing(row);
   if (writer_) writer_->append(row);
   clear_progress();
-  if (!tellings_.empty()) kept_.push_back(row);
+  if (keeps_ || !tellings_.empty()) kept_.push_back(row);
   if (row.until) {
     Row& light = settled_.emplace_back();
     light.name = row.name;
