@@ -53,8 +53,6 @@ struct CheckRequest {
   std::string expect, output;  ///< result files; empty: none
 };
 
-using Json = nlohmann::ordered_json;
-
 class CheckRun {
  public:
   CheckRun(const CheckRequest& request, const Invocation& invocation, TimeLimit& limit)
@@ -134,18 +132,15 @@ std::string CheckRun::peer_of(const std::string& device) {
 /// Those that can be used, and those that the earlier check has: what is missing is broken.
 std::vector<std::string> CheckRun::all_devices() {
   std::vector<std::string> devices;
-  const auto add = [&](const std::string& device) {
-    if (std::ranges::find(devices, device) == devices.end()) devices.push_back(device);
-  };
   const std::vector<PortFacts> ports = list_ports("", kAuto);
   const std::set<std::string> expected = expected_devices(expected_);
   for (const PortFacts& port : ports)
     if (port.usable())
-      add(port.device);
+      add_once(devices, port.device);
     else if (const std::string why = why_unusable(port, ports);
              !why.empty() && !expected.contains(port.device))
       unusable_.push_back({port.where(), why});
-  std::ranges::for_each(expected, add);
+  for (const std::string& device : expected) add_once(devices, device);
   return devices;
 }
 
