@@ -44,13 +44,17 @@
 namespace rdmameter {
 namespace {
 
-struct CheckRequest {
-  RunHost host;
+struct CheckRequest : MeasuringOptions {  // of the positionals one, HOST
+  HostOptions host_options;
   std::vector<std::string> devices;  ///< none: the ends choose one; kAllDevices alone: all
   std::vector<std::string> peers;    ///< none, or one for each of the devices
   bool gpu = false, brief = false;
+  std::optional<double> time_s;
+  std::string expect;  ///< a result file; empty: none
+
+  // What these come to:
+  RunHost host;
   CheckLimits limits;
-  std::string expect, output;  ///< result files; empty: none
 };
 
 class CheckRun {
@@ -342,13 +346,6 @@ ExitStatus run_check(const CheckRequest& request, const Invocation& invocation) 
   throw MeasurementError(limit.text());
 }
 
-struct CheckArguments : MeasuringOptions {  // of the positionals one, HOST
-  bool loopback = false;
-  std::optional<double> time_s;
-  HostOptions hosts;
-  CheckRequest request;
-};
-
 constexpr double kMostTime_s = 3600;
 
 double read_check_time(const std::string& text) {
@@ -377,21 +374,12 @@ std::vector<std::string> read_device_names(const std::string& option, const std:
 }
 
 /// Fills what the options say together.
-CheckRequest completed(const CheckArguments& options) {
-  CheckRequest request = options.request;
-  request.output = options.output;
-  if (options.positionals.size() > 1)
-    throw UsageError("name one HOST, where `rdmameter serve` runs");
-  if (options.loopback == !options.positionals.empty())
-    throw UsageError(options.loopback
-                         ? "--loopback: with it there is no HOST"
-                         : "say where the other end is: 'rdmameter check HOST' where 'rdmameter "
-                           "serve' runs, or --loopback to start it here");
-  const std::vector<RunHost> hosts = run_hosts(options.positionals, options.hosts);
-  if (options.loopback)
-    request.host = {.target = {.kind = RunTarget::Kind::loopback}};
-  else
-    request.host = hosts.front();
+CheckRequest completed(CheckRequest request) {
+  if (!request.host_options.loopback && request.positionals.empty())
+    throw UsageError(
+        "say where the other end is: 'rdmameter check HOST' where 'rdmameter serve' runs, or "
+        "--loopback to start it here");
+  request.host = *one_host(request.positionals, request.host_options);
   const auto all = [](const std::vector<std::string>& names) {
     return !names.empty() && names.front() == kAllDevices;
   };
@@ -400,7 +388,7 @@ CheckRequest completed(const CheckArguments& options) {
     throw UsageError(
         "--peer-device: takes one name for each name of --device, in their order, and no 'all'");
   if (request.brief) request.limits = {.time_s = kBriefTime_s, .tests = kBriefTests};
-  request.limits.time_s = options.time_s.value_or(request.limits.time_s);
+  request.limits.time_s = request.time_s.value_or(request.limits.time_s);
   return request;
 }
 
@@ -420,12 +408,11 @@ std::string check_footer() {
       100 * kLeastOfBound, 100 * kLeastOfOthers, 100 * kMostOfLatency);
 }
 
-void declare_check_options(CLI::App& app, CheckArguments& options) {
-  CheckRequest& request = options.request;
-  add_option(app, "HOST", options.positionals, "",
+void declare_check_options(CLI::App& app, CheckRequest& request) {
+  add_option(app, "HOST", request.positionals, "",
              "HOST or HOST:PORT, where `rdmameter serve` runs, or ssh://[USER@]HOST[:PORT], where "
              "it is started by ssh for this check");
-  app.add_flag("--loopback", options.loopback,
+  app.add_flag("--loopback", request.host_options.loopback,
                help_text("start the other end here: each device sends to itself"));
   add_option(app, "--device", request.devices, "NAME,...",
              "check these devices, or all that can be used. Default: the one that reaches the peer",
@@ -438,26 +425,26 @@ void declare_check_options(CLI::App& app, CheckArguments& options) {
                help_text("measure from the memory of a GPU, too, where one is near the device"));
   add_option(app, "--expect", request.expect, "FILE",
              "hold the numbers against this result of an earlier check");
-  declare_output_option(app, options);
+  declare_output_option(app, request);
   app.add_flag("--brief", request.brief,
                help_text(fmt::format("one line, in at most {:g} s: for a scheduler's prologue",
                                      kBriefTime_s)));
-  add_option(app, "--time", options.time_s, "TIME",
+  add_option(app, "--time", request.time_s, "TIME",
              fmt::format("take this time for all devices: {:g} s at least for each test, else "
                          "tests are left out. Default: {:g} s",
                          kLeastTest_s, kCheckTime_s),
              read_check_time);
-  declare_host_options(app, options.hosts);
+  declare_host_options(app, request.host_options);
 }
 
 }  // namespace
 
 Action declare_check(CLI::App& app) {
-  const auto options = std::make_shared<CheckArguments>();
-  declare_check_options(app, *options);
+  const auto request = std::make_shared<CheckRequest>();
+  declare_check_options(app, *request);
   app.footer(check_footer());
-  return [options](const Invocation& invocation) {
-    return run_check(completed(*options), invocation);
+  return [request](const Invocation& invocation) {
+    return run_check(completed(*request), invocation);
   };
 }
 

@@ -178,7 +178,7 @@ RunTally ConnectionsRun::measure_round(std::vector<std::size_t> which, CurveRows
   for (const ConnectionCase& one : cases_) planned_.push_back(one.planned);
   return run_round(planned_,
                    {.which = std::move(which),
-                    .repetitions = request_.repetitions,
+                    .repetitions = *request_.repetitions,
                     .seed = request_.order_seed + round_++},
                    earlier_, measurer, invocation_.interrupt.word(), rows);
 }
@@ -223,7 +223,7 @@ std::vector<std::size_t> ConnectionsRun::around_knees(const std::vector<Row>& ro
 
 ExitStatus ConnectionsRun::measure() {
   check_writable(request_.output);
-  const BenchmarkFlags flags = initialize_benchmark({}, request_.repetitions);
+  const BenchmarkFlags flags = initialize_benchmark({}, *request_.repetitions);
   const std::unique_ptr<Measurer> measurer = open();
   ConnectionPlan plan = plan_connections(request_, device_qps(*measurer));
   cases_ = std::move(plan.cases);

@@ -170,6 +170,14 @@ std::vector<RunHost> run_hosts(std::span<const std::string> texts, const HostOpt
   return hosts;
 }
 
+std::optional<RunHost> one_host(std::span<const std::string> texts, const HostOptions& options) {
+  if (texts.size() > 1) throw UsageError("name one HOST, where `rdmameter serve` runs");
+  if (options.loopback && !texts.empty()) throw UsageError("--loopback: with it there is no HOST");
+  const std::vector<RunHost> hosts = run_hosts(texts, options);
+  if (options.loopback) return RunHost{.target = {.kind = RunTarget::Kind::loopback}};
+  return hosts.empty() ? std::nullopt : std::optional(hosts.front());
+}
+
 void declare_host_options(CLI::App& app, HostOptions& options) {
   add_count(app, "--port", options.port, fmt::format("TCP port of HOST. Default: {}", kDefaultPort),
             1, UINT16_MAX);

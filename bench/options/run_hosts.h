@@ -30,6 +30,7 @@ RemoteStart remote_start(std::string_view url, std::string_view ssh, const std::
 
 /// The options that name hosts.
 struct HostOptions {
+  bool loopback = false;
   std::string hosts, token_file;
   std::optional<std::uint16_t> port;
   std::optional<std::string> ssh_command, remote_program;
@@ -52,5 +53,10 @@ std::vector<std::string> read_host_list(const std::string& path);
 /// @param texts  HOST, HOST:PORT or ssh://[USER@]HOST[:PORT] each
 /// @throws UsageError  one is malformed, or an option has no meaning for any of them
 std::vector<RunHost> run_hosts(std::span<const std::string> texts, const HostOptions& options);
+
+/// That of a command which measures with one HOST, or by --loopback with none; nothing: neither is
+/// said.
+/// @throws UsageError  both are, or several are named; as run_hosts()
+std::optional<RunHost> one_host(std::span<const std::string> texts, const HostOptions& options);
 
 }  // namespace rdmameter

@@ -186,7 +186,7 @@ std::vector<Suite> suites_of(const Plan& plan, const std::vector<const Test*>& t
 /// Without another host. @throws UsageError  hosts are named all the same
 std::optional<RunTarget::Kind> local_target(const RunOptions& options) {
   std::optional<RunTarget::Kind> kind;
-  if (options.loopback) kind = RunTarget::Kind::loopback;
+  if (options.host_options.loopback) kind = RunTarget::Kind::loopback;
   if (null_device(suites_of(options.plan, {}, options.given))) kind = RunTarget::Kind::null_device;
   if (!kind) return kind;
   if (!options.host_options.hosts.empty())
@@ -239,7 +239,8 @@ void declare_run_options(CLI::App& app, RunOptions& options) {
       "first, unless --loopback is given, HOST or HOST:PORT, where `rdmameter serve` runs, or "
       "ssh://[USER@]HOST[:PORT], where it is started by ssh for this run; "
       "then tests: names, globs, or all");
-  app.add_flag("--loopback", options.loopback, help_text("start the responder here, for this run"));
+  app.add_flag("--loopback", options.host_options.loopback,
+               help_text("start the responder here, for this run"));
   app.add_flag("--list", options.list, help_text("print the tests, and exit"));
   app.add_flag(
       "--dry-run", options.dry_run,
