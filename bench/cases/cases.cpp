@@ -152,12 +152,12 @@ std::vector<std::string> read_axis_list(const Axis& axis, std::string_view list)
   return texts;
 }
 
-namespace {
-
 const GivenAxis* find_given(std::span<const GivenAxis> given, std::string_view option) {
   const auto found = std::ranges::find(given, option, &GivenAxis::option);
   return found == given.end() ? nullptr : &*found;
 }
+
+namespace {
 
 UsageError too_many() {
   return UsageError(

@@ -168,7 +168,7 @@ std::string list_text(std::string_view title, std::span<const Row* const> rows) 
 TopoOptions completed(TopoOptions options) {
   if (options.graphs.empty())
     throw UsageError("name at least one graph ('rdmameter topo --list' prints them)");
-  if (std::ranges::find(options.given, "traffic", &GivenAxis::option) == options.given.end())
+  if (find_given(options.given, "traffic") == nullptr)
     options.given.push_back({&topology_axis("traffic"), {"pairs", "alltoall", "flood"}});
   if (!options.scale.empty()) options.given.push_back({&topology_axis("ranks"), options.scale});
   return options;
@@ -177,8 +177,8 @@ TopoOptions completed(TopoOptions options) {
 /// @throws UsageError  an unknown graph, traffic or schedule; more ranks than there are
 std::vector<PlannedCase> plan(const TopoOptions& options, std::uint64_t ranks) {
   std::vector<GivenAxis> given = options.given;
-  const auto scale = std::ranges::find(given, "ranks", &GivenAxis::option);
-  if (scale == given.end())
+  const GivenAxis* const scale = find_given(given, "ranks");
+  if (scale == nullptr)
     given.push_back({&topology_axis("ranks"), {std::to_string(ranks)}});
   else
     for (const std::string& count : scale->values)

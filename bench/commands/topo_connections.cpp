@@ -98,8 +98,7 @@ ConnectionsRequest completed(ConnectionsRequest request) {
     if (one.option() == "device" && one.values.front() == "null")
       throw UsageError("--device null: that device has no connections");
   }
-  if (std::ranges::find(given, "size", &GivenAxis::option) == given.end())
-    given.push_back({find_axis("size"), {kDefaultSize}});
+  if (find_given(given, "size") == nullptr) given.push_back({find_axis("size"), {kDefaultSize}});
   request.host = one_host(request.positionals, request.host_options);
   return request;
 }

@@ -42,8 +42,7 @@ const Axis& factor_axis(std::string_view option) {
 }
 
 std::vector<std::string> levels_in(std::vector<GivenAxis>& given, const Axis& axis) {
-  const auto found = std::ranges::find(given, axis.option, &GivenAxis::option);
-  if (found != given.end()) return found->values;
+  if (const GivenAxis* const found = find_given(given, axis.option)) return found->values;
   const auto* const usual = std::ranges::find(kUsualLevels, axis.option, &UsualLevels::option);
   if (usual == std::end(kUsualLevels))
     throw UsageError("--ablate {0}: give the two values to compare, as --{0} A,B", axis.option);
@@ -155,11 +154,10 @@ std::string default_text(const Axis& axis) {
 bool null_device(const std::vector<Suite>& suites) {
   std::size_t null = 0, real = 0;
   for (const Suite& suite : suites) {
-    const auto device = std::ranges::find(suite.given, "device", &GivenAxis::option);
-    const bool given = device != suite.given.end();
-    const auto named = given ? std::ranges::count(device->values, kNullDevice) : 0;
+    const GivenAxis* const device = find_given(suite.given, "device");
+    const auto named = device == nullptr ? 0 : std::ranges::count(device->values, kNullDevice);
     null += static_cast<std::size_t>(named);
-    real += given ? device->values.size() - static_cast<std::size_t>(named) : 1;
+    real += device == nullptr ? 1 : device->values.size() - static_cast<std::size_t>(named);
   }
   if (null > 0 && real > 0)
     throw UsageError("--device null and other devices: give one, and run the others separately");

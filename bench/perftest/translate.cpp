@@ -570,8 +570,8 @@ std::vector<PlannedCase> perftest_cases(const PerftestPlan& plan) {
   for (PlannedCase& planned : cases) {
     for (const auto& [name, text] : kUnsaid) {
       const Axis& axis = *find_axis(name);
-      const bool said = std::ranges::find(plan.axes, name, &GivenAxis::option) != plan.axes.end();
-      if (!said && axis.applies(planned.test_case)) set_axis(planned.test_case, axis, text);
+      if (find_given(plan.axes, name) == nullptr && axis.applies(planned.test_case))
+        set_axis(planned.test_case, axis, text);
     }
     planned.test_case.queues.signal_by_default = !plan.signals_given;
     // What would take too much memory for its times has none.
