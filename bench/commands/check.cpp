@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <exception>
 #include <memory>
+#include <numeric>
 #include <optional>
 #include <set>
 #include <string>
@@ -38,6 +39,7 @@
 #include "core/result/result_file.h"
 #include "core/session/initiator.h"
 #include "core/verbs/port_choice.h"
+#include "reports/stats/sample.h"
 #include "reports/summary/facts.h"
 #include "reports/text/text.h"
 
@@ -93,7 +95,6 @@ class CheckRun {
   std::vector<CheckedEnds> ends_;
   std::vector<UnusablePort> unusable_;
   CheckPlan plan_;
-  std::vector<PlannedCase> planned_;  ///< those of plan_
   EarlierRounds earlier_;
   std::vector<CheckSubject> subjects_;  ///< by pair
   std::optional<RunOutput> output_;     ///< readings borrow its rows, until more come
@@ -210,8 +211,9 @@ RunTally CheckRun::measure_cases(const std::vector<std::size_t>& which) {
     try {
       const std::unique_ptr<Measurer> measurer = open(pair);
       describe(pair, *measurer);
-      tally += run_round(planned_, {.which = std::move(of_pair), .repetitions = 1}, earlier_,
-                         *measurer, invocation_.interrupt.word(), *output_);
+      tally += run_round(mapped(plan_.cases, &CheckCase::planned),
+                         {.which = std::move(of_pair), .repetitions = 1}, earlier_, *measurer,
+                         invocation_.interrupt.word(), *output_);
     } catch (const Interrupted&) {
       if (!limit_.passed() || !output_) throw;
       tally.interrupted = true;
@@ -316,12 +318,9 @@ ExitStatus CheckRun::measure() {
     subjects_.back().name = "all devices";
     subjects_.back().together = true;
   }
-  std::vector<std::size_t> which;
-  for (const CheckCase& one : plan_.cases) {
-    which.push_back(which.size());
-    planned_.push_back(one.planned);
-  }
-  RunTally tally = measure_cases(which);
+  std::vector<std::size_t> all(plan_.cases.size());
+  std::iota(all.begin(), all.end(), std::size_t{0});
+  RunTally tally = measure_cases(all);
   if (!output_) return ExitStatus::failed;
   std::vector<CheckFinding> findings = judge_check(subjects_, readings(), expected_);
   if (const auto again = cases_of(findings); !again.empty() && !tally.interrupted) {

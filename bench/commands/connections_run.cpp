@@ -20,6 +20,7 @@
 #include "core/engine/case_memory.h"
 #include "core/log/print.h"
 #include "core/result/output_file.h"
+#include "reports/stats/sample.h"
 #include "reports/summary/facts.h"
 #include "reports/text/text.h"
 #include "reports/topology/connections.h"
@@ -97,9 +98,7 @@ ConnectionPlan plan_connections(const ConnectionsRequest& request, const DeviceQ
             ? fmt::format("not even one connection fits: {}",
                           plan.limits.front().at("reason").get<std::string>())
             : "--over srq and ud carry sends alone: add rc or shared, or --opcode send");
-  std::vector<PlannedCase> planned;
-  for (const ConnectionCase& one : plan.cases) planned.push_back(one.planned);
-  refuse_unused(request.settings.given, planned);
+  refuse_unused(request.settings.given, mapped(plan.cases, &ConnectionCase::planned));
   return plan;
 }
 namespace {
@@ -151,7 +150,6 @@ class ConnectionsRun {
   const ClockChoice clock_ = choose_clock();
   std::unique_ptr<RemoteServer> server_;  // ends after the measurer
   std::vector<ConnectionCase> cases_;
-  std::vector<PlannedCase> planned_;  ///< those of cases_
   EarlierRounds earlier_;
   std::uint64_t round_ = 0;
 };
@@ -174,9 +172,7 @@ std::unique_ptr<Measurer> ConnectionsRun::open() {
 
 RunTally ConnectionsRun::measure_round(std::vector<std::size_t> which, CurveRows& rows,
                                        Measurer& measurer) {
-  planned_.clear();
-  for (const ConnectionCase& one : cases_) planned_.push_back(one.planned);
-  return run_round(planned_,
+  return run_round(mapped(cases_, &ConnectionCase::planned),
                    {.which = std::move(which),
                     .repetitions = *request_.repetitions,
                     .seed = request_.order_seed + round_++},

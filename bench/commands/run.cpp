@@ -23,6 +23,7 @@
 #include "core/result/output_file.h"
 #include "reports/figures/ablation.h"
 #include "reports/figures/retransmit_stalls.h"
+#include "reports/stats/sample.h"
 #include "reports/text/terminal_lines.h"
 
 namespace rdmameter {
@@ -51,10 +52,8 @@ std::vector<PlannedCase> select_cases(const RunOptions& options, const Benchmark
   std::vector<PlannedCase> cases = plan_cases(options.suites);
   if (!options.ablation.empty()) cases = in_design(cases, options.ablation);
   if (!options.backgrounds.empty()) cases = at_each_background(cases, options.backgrounds);
-  std::vector<std::string> names;
-  for (const RunHost& host : options.hosts)
-    if (!host.name.empty()) names.push_back(host.name);
-  if (!names.empty()) cases = at_each_host(cases, names);
+  if (!options.hosts.empty() && !options.hosts.front().name.empty())
+    cases = at_each_host(cases, mapped(options.hosts, &RunHost::name));
   std::erase_if(cases, [&](const PlannedCase& planned) { return !flags.selects(planned.name); });
   if (cases.empty()) throw UsageError("--benchmark_filter={} matches no case", flags.filter);
   return cases;

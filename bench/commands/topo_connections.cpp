@@ -54,14 +54,14 @@ template <class Named, class Find>
 std::vector<Named> named_in(std::string_view option, std::string_view list,
                             std::span<const Named> known, std::string_view takes, Find find) {
   std::vector<Named> found;
-  std::vector<std::string_view> names;
-  for (const Named& one : known) names.push_back(one.name);
   if (list.empty()) return {known.begin(), known.end()};
   for (const std::string_view word : split(list, ",")) {
     const std::optional<Named> one = find(word);
     if (!one)
       throw UsageError("{} '{}': takes {}, several with commas between them{}", option, list, takes,
-                       did_you_mean(word, names));
+                       did_you_mean(word, mapped(known, [](const Named& each) {
+                                      return std::string_view(each.name);
+                                    })));
     if (std::ranges::find(found, one->name, &Named::name) == found.end()) found.push_back(*one);
   }
   return found;
@@ -107,9 +107,8 @@ ExitStatus topo_connections(const ConnectionsRequest& typed, const Invocation& i
   const ConnectionsRequest request = completed(typed);
   if (request.dry_run) {
     const ConnectionPlan plan = plan_connections(request, {});
-    std::vector<PlannedCase> cases;
-    for (const ConnectionCase& one : plan.cases) cases.push_back(one.planned);
-    const DryRun would = dry_run(cases, *request.repetitions);
+    const DryRun would =
+        dry_run(mapped(plan.cases, &ConnectionCase::planned), *request.repetitions);
     std::string text = would.text;
     for (const auto& limit : plan.limits)
       text += fmt::format("{} ends at {}: {}\n", limit.at("kind").get<std::string>(),
