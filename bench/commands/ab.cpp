@@ -400,11 +400,10 @@ Action declare_ab(CLI::App& app) {
              "side A: [NAME=VALUE]... [PROGRAM] [options of run]; a PROGRAM has a / in it. "
              "Default: this program");
   add_option(app, "--b", options->b, "SIDE", "side B, in the same form");
-  app.add_flag("--aa", options->against_itself,
-               help_text("measure --a against itself, and record its noise for later comparisons"));
-  app.add_flag(
-      "--confirm", options->confirm,
-      help_text("measure again the cases that look worse; fail only if they look worse again"));
+  add_flag(app, "--aa", options->against_itself,
+           "measure --a against itself, and record its noise for later comparisons");
+  add_flag(app, "--confirm", options->confirm,
+           "measure again the cases that look worse; fail only if they look worse again");
   add_count(app, "--blocks", options->blocks,
             "measure each case this many times on both sides; 12 can confirm a regression of one "
             "case among 100. Default: 12, then 18, 27 and 40 for the cases that are still suspect "

@@ -411,8 +411,8 @@ void declare_check_options(CLI::App& app, CheckRequest& request) {
   add_option(app, "HOST", request.positionals, "",
              "HOST or HOST:PORT, where `rdmameter serve` runs, or ssh://[USER@]HOST[:PORT], where "
              "it is started by ssh for this check");
-  app.add_flag("--loopback", request.host_options.loopback,
-               help_text("start the other end here: each device sends to itself"));
+  add_flag(app, "--loopback", request.host_options.loopback,
+           "start the other end here: each device sends to itself");
   add_option(app, "--device", request.devices, "NAME,...",
              "check these devices, or all that can be used. Default: the one that reaches the peer",
              [](const std::string& list) { return read_device_names("device", list); });
@@ -420,14 +420,13 @@ void declare_check_options(CLI::App& app, CheckRequest& request) {
              "the peer's, one for each of --device. Default: that of the same name, if the peer "
              "has it; else the ends choose",
              [](const std::string& list) { return read_device_names("peer-device", list); });
-  app.add_flag("--gpu", request.gpu,
-               help_text("measure from the memory of a GPU, too, where one is near the device"));
+  add_flag(app, "--gpu", request.gpu,
+           "measure from the memory of a GPU, too, where one is near the device");
   add_option(app, "--expect", request.expect, "FILE",
              "hold the numbers against this result of an earlier check");
   declare_output_option(app, request);
-  app.add_flag("--brief", request.brief,
-               help_text(fmt::format("one line, in at most {:g} s: for a scheduler's prologue",
-                                     kBriefTime_s)));
+  add_flag(app, "--brief", request.brief,
+           fmt::format("one line, in at most {:g} s: for a scheduler's prologue", kBriefTime_s));
   add_option(app, "--time", request.time_s, "TIME",
              fmt::format("take this time for all devices: {:g} s at least for each test, else "
                          "tests are left out. Default: {:g} s",

@@ -147,8 +147,8 @@ Action declare_perftest(CLI::App& app) {
   add_option(app, "--install", options->install, "DIR",
              "create links to this program, with the names of perftest's tools, in this folder; "
              "files that are there stay");
-  app.add_flag("--options", options->options,
-               help_text("print every option of perftest, and what becomes of it here"));
+  add_flag(app, "--options", options->options,
+           "print every option of perftest, and what becomes of it here");
   app.footer(kPerftestFooter);
   return [options](const Invocation&) { return perftest(*options); };
 }

@@ -114,8 +114,8 @@ void declare_options(CLI::App& app, TopoOptions& options) {
                             std::back_inserter(graphs));
         return graphs;
       });
-  app.add_flag("--list", options.list, help_text("print graphs, traffics and schedules, and exit"));
-  app.add_flag("--dry-run", options.dry_run, help_text("print the cases, and exit"));
+  add_flag(app, "--list", options.list, "print graphs, traffics and schedules, and exit");
+  add_flag(app, "--dry-run", options.dry_run, "print the cases, and exit");
   add_count(
       app, "--ranks", options.ranks,
       "number of ranks: how many to start here, or under a launcher how many it must have started",
@@ -145,8 +145,8 @@ void declare_options(CLI::App& app, TopoOptions& options) {
              "measure nothing: run the ranks in this process, in virtual time, on a network like "
              "delay:2us,rate:100Gb/s, or like the one of a result, from:FILE "
              "(docs/topologies-reference.md has all of it)");
-  app.add_flag("--judge-shared", options.judge_shared,
-               help_text("look for a slow rank or pair of ranks even where ranks share cores"));
+  add_flag(app, "--judge-shared", options.judge_shared,
+           "look for a slow rank or pair of ranks even where ranks share cores");
   add_predict_option(app, options.predict);
   add_memory_budget_option(app, options.memory_budget_bytes);
   std::vector<const Axis*> chosen;

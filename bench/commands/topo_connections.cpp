@@ -146,9 +146,9 @@ void declare_connections_options(CLI::App& app, ConnectionsRequest& request) {
   add_option(app, "HOST", request.positionals, "",
              "HOST or HOST:PORT, where `rdmameter serve` runs, or ssh://[USER@]HOST[:PORT], where "
              "it is started by ssh for this run");
-  app.add_flag("--loopback", request.host_options.loopback,
-               help_text("start the other end here, for this run"));
-  app.add_flag("--dry-run", request.dry_run, help_text("print the cases, and exit"));
+  add_flag(app, "--loopback", request.host_options.loopback,
+           "start the other end here, for this run");
+  add_flag(app, "--dry-run", request.dry_run, "print the cases, and exit");
   declare_output_option(app, request);
   request.kinds.assign(connection_kinds().begin(), connection_kinds().end());
   add_option(app, "--over", request.kinds, "KIND,...", kinds_help(), [](const std::string& list) {

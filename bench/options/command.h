@@ -87,6 +87,11 @@ CLI::Option* add_option(CLI::App& app, const std::string& names, Target& target,
       ->type_name(type);
 }
 
+/// An option without a value.
+inline void add_flag(CLI::App& app, const char* name, bool& target, std::string_view description) {
+  app.add_flag(name, target, help_text(description));
+}
+
 /// @throws UsageError naming the option and its range
 std::uint64_t read_count(std::string_view option, std::string_view text, std::uint64_t min,
                          std::uint64_t max);

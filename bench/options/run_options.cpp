@@ -237,21 +237,20 @@ void declare_run_options(CLI::App& app, RunOptions& options) {
       "first, unless --loopback is given, HOST or HOST:PORT, where `rdmameter serve` runs, or "
       "ssh://[USER@]HOST[:PORT], where it is started by ssh for this run; "
       "then tests: names, globs, or all");
-  app.add_flag("--loopback", options.host_options.loopback,
-               help_text("start the responder here, for this run"));
-  app.add_flag("--list", options.list, help_text("print the tests, and exit"));
-  app.add_flag(
-      "--dry-run", options.dry_run,
-      help_text("print the cases, the memory that they need and, where it is known, their time; "
-                "measure nothing"));
+  add_flag(app, "--loopback", options.host_options.loopback,
+           "start the responder here, for this run");
+  add_flag(app, "--list", options.list, "print the tests, and exit");
+  add_flag(app, "--dry-run", options.dry_run,
+           "print the cases, the memory that they need and, where it is known, their time; "
+           "measure nothing");
   declare_output_option(app, options);
   declare_repetitions_option(app, options);
-  app.add_flag("--overwrite-file", options.overwrite_file,
-               help_text("let --memory file:PATH map files on DAX or hugetlbfs, too: messages "
-                         "overwrite their content"));
-  app.add_flag("--loss-report", options.loss_report,
-               help_text("at the end, say what loss cost each latency: samples that waited for a "
-                         "timeout or after a NAK ('show --loss-report' says it of a file)"));
+  add_flag(app, "--overwrite-file", options.overwrite_file,
+           "let --memory file:PATH map files on DAX or hugetlbfs, too: messages "
+           "overwrite their content");
+  add_flag(app, "--loss-report", options.loss_report,
+           "at the end, say what loss cost each latency: samples that waited for a "
+           "timeout or after a NAK ('show --loss-report' says it of a file)");
   add_option(app, "--until", options.goals, "GOAL",
              "repeat each case, 20 times or more, until its median (of p50, or of bandwidth) is "
              "known to so many percent: 1%; or those of several metrics: p50=1%,p99=5%. "
