@@ -5,9 +5,9 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <cstdlib>
 
+#include "bench/cases/words.h"
 #include "bench/check/plan.h"
 #include "core/test_case/test_case.h"
 #include "core/verbs/device.h"
@@ -24,12 +24,10 @@ const Json& device_at(const CheckSubject& subject, const char* end) {
 
 /// Is a device named, as a word, alone or with a port behind it ("mlx5_1/1", not "mlx5_10")?
 bool names(const std::string& text, const std::string& device) {
-  const auto in_name = [](char c) {
-    return std::isalnum(static_cast<unsigned char>(c)) || c == '_';
-  };
   for (std::size_t at = text.find(device); at != text.npos; at = text.find(device, at + 1)) {
     const std::size_t end = at + device.size();
-    if ((at == 0 || !in_name(text[at - 1])) && (end == text.size() || !in_name(text[end])))
+    if ((at == 0 || !is_word_character(text[at - 1], "_")) &&
+        (end == text.size() || !is_word_character(text[end], "_")))
       return true;
   }
   return false;

@@ -31,11 +31,10 @@ std::vector<std::string> words_of(const Variant& side, const std::string& text) 
 }
 
 bool is_assignment(const std::string& word) {
-  const auto equals = word.find('=');
-  return equals != word.npos && equals > 0 &&
-         std::isdigit(static_cast<unsigned char>(word[0])) == 0 &&
-         std::all_of(word.begin(), word.begin() + static_cast<std::ptrdiff_t>(equals),
-                     [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; });
+  const std::string_view name = std::string_view(word).substr(0, word.find('='));
+  return name.size() < word.size() && !name.empty() &&
+         std::isdigit(static_cast<unsigned char>(name[0])) == 0 &&
+         std::ranges::all_of(name, [](char c) { return is_word_character(c, "_"); });
 }
 
 std::string this_program() {

@@ -27,11 +27,8 @@ constexpr std::string_view kSshOptions[]{
 
 /// @param others  that it may have besides letters and digits
 bool safe(std::string_view text, std::string_view others) {
-  const auto harmless = [others](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-           others.find(c) != others.npos;
-  };
-  return !text.empty() && text.front() != '-' && std::ranges::all_of(text, harmless);
+  return !text.empty() && text.front() != '-' &&
+         std::ranges::all_of(text, [others](char c) { return is_word_character(c, others); });
 }
 
 UsageError bad_url(std::string_view url) {
