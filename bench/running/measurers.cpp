@@ -15,31 +15,16 @@
 namespace rdmameter {
 namespace {
 
-SessionOptions with_server(SessionOptions session, const LoopbackServer& server) {
-  session.server = server.address();
-  session.token = server.token();
-  return session;
-}
-
 /// A measurer and the responder that it talks to, in this process.
-class LoopbackMeasurer final : public Measurer {
+class LoopbackMeasurer final : public MeasurerOver {
  public:
-  LoopbackMeasurer(const TestCase& first, const RunTarget& target, const ClockChoice& clock,
-                   const InterruptSource& interrupt)
-      : server_(clock, interrupt),
-        initiator_(make_initiator(with_server(target.session, server_), first, clock, interrupt)) {}
+  LoopbackMeasurer(std::unique_ptr<LoopbackServer> server, std::unique_ptr<Measurer> initiator)
+      : MeasurerOver(*initiator), server_(std::move(server)), initiator_(std::move(initiator)) {}
 
   Outcome measure(const TestCase& test_case) override { return initiator_->measure(test_case); }
-  bool usable() const override { return initiator_->usable(); }
-  nlohmann::ordered_json initiator_environment() const override {
-    return initiator_->initiator_environment();
-  }
-  nlohmann::ordered_json responder_environment() const override {
-    return initiator_->responder_environment();
-  }
 
  private:
-  LoopbackServer server_;
+  std::unique_ptr<LoopbackServer> server_;
   std::unique_ptr<Measurer> initiator_;  ///< says bye before the server goes
 };
 
@@ -72,9 +57,14 @@ std::unique_ptr<Measurer> make_traffic_measurer(const RunTarget& target,
                                                 const TestCase& first, const ClockChoice& clock,
                                                 InterruptSource& interrupt) {
   const auto open = [&](const TestCase& test_case) -> std::unique_ptr<Measurer> {
-    if (target.kind == RunTarget::Kind::loopback)
-      return std::make_unique<LoopbackMeasurer>(test_case, target, clock, interrupt);
-    return make_initiator(target.session, test_case, clock, interrupt);
+    if (target.kind != RunTarget::Kind::loopback)
+      return make_initiator(target.session, test_case, clock, interrupt);
+    auto server = std::make_unique<LoopbackServer>(clock, interrupt);
+    SessionOptions session = target.session;
+    session.server = server->address();
+    session.token = server->token();
+    auto initiator = make_initiator(session, test_case, clock, interrupt);
+    return std::make_unique<LoopbackMeasurer>(std::move(server), std::move(initiator));
   };
   try {
     return open(first);
@@ -82,18 +72,6 @@ std::unique_ptr<Measurer> make_traffic_measurer(const RunTarget& target,
     const TestCase* const without = first_of(cases, [](const TestCase& c) { return c.over_tcp(); });
     if (without == nullptr) throw;
     return open(*without);
-  }
-}
-
-/// Without a device its cases fail one by one, so that those of traffic can be tried beside them.
-std::unique_ptr<Measurer> try_control_measurer(const TestCase& first, const RunTarget& target,
-                                               const ClockChoice& clock,
-                                               InterruptSource& interrupt) {
-  try {
-    return make_control_measurer(first, clock, interrupt.word(), target.session.files,
-                                 interval_printer(), target.session.on_choice);
-  } catch (const NoDevice&) {
-    return std::make_unique<FailedMeasurer>(std::current_exception());
   }
 }
 
@@ -108,13 +86,21 @@ std::unique_ptr<Measurer> make_plain_measurer(const RunTarget& target,
       first_of(cases, [](const TestCase& c) { return !c.needs_responder(); });
   const TestCase* const traffic =
       first_of(cases, [](const TestCase& c) { return c.needs_responder(); });
-  if (traffic == nullptr)
+  const auto make_control = [&] {
     return make_control_measurer(*control, clock, interrupt.word(), target.session.files,
                                  interval_printer(), target.session.on_choice);
-  auto result = make_traffic_measurer(target, cases, *traffic, clock, interrupt);
-  if (control == nullptr) return result;
-  return std::make_unique<MeasurerByPattern>(
-      std::move(result), try_control_measurer(*control, target, clock, interrupt));
+  };
+  if (traffic == nullptr) return make_control();
+  auto of_traffic = make_traffic_measurer(target, cases, *traffic, clock, interrupt);
+  if (control == nullptr) return of_traffic;
+  // Without a device its cases fail one by one, so that those of traffic are tried beside them.
+  std::unique_ptr<Measurer> of_control;
+  try {
+    of_control = make_control();
+  } catch (const NoDevice&) {
+    of_control = std::make_unique<FailedMeasurer>(std::current_exception());
+  }
+  return std::make_unique<MeasurerByPattern>(std::move(of_traffic), std::move(of_control));
 }
 
 }  // namespace
