@@ -470,12 +470,9 @@ void Translation::choose_path() {
 void Translation::choose_ends() {
   if (plan_.host.empty() && plan_.value("ib-dev") == kPerftestNullDevice)
     throw UsageError("-d null: the null device has no server; name a host, which is not asked");
-  if (const auto port = plan_.value("port")) {
-    const auto number = parse_count(*port);
-    if (!number || *number < 1 || *number > 65535)
-      throw invalid("port", *port, "a whole number from 1 to 65535");
-    plan_.port = static_cast<std::uint16_t>(*number);
-  }
+  if (const auto port = plan_.value("port"))
+    plan_.port =
+        static_cast<std::uint16_t>(read_count(perftest_option("port").text(), *port, 1, 65535));
   put_given("ib-dev", "device");
   put_given("ib-port", "port-num");
   put_given("gid-index", "gid-index");
