@@ -143,8 +143,6 @@ class Translation {
   std::uint64_t number(std::string_view option, std::string_view axis_name,
                        std::uint64_t otherwise);
   std::optional<double> decimal(std::string_view option);
-  std::uint64_t inline_size();
-  void require_one(std::string_view option, std::uint64_t number);
 
   PerftestPlan plan_;
   const PerftestTool& tool_ = *plan_.tool;
@@ -207,32 +205,23 @@ std::optional<double> Translation::decimal(std::string_view option) {
 
 /// Which of our tests; "RDMA_Write BW Test" is what perftest calls it.
 void Translation::choose_test() {
+  refuse_both("send_with_imm", "mcg");
   std::string name, title;
-  switch (tool_.operation) {
-    case ToolOperation::send:
-      name = has("mcg") ? "mcast" : has("send_with_imm") ? "send_imm" : "send";
-      title = has("send_with_imm") ? "Send_imm" : "Send";
-      refuse_both("send_with_imm", "mcg");
-      break;
-    case ToolOperation::write:
-      name = has("write_with_imm") ? "write_imm" : "write";
-      title = has("write_with_imm") ? "RDMA_Write_imm" : "RDMA_Write";
-      break;
-    case ToolOperation::read:
-      name = "read";
-      title = "RDMA_Read";
-      break;
-    case ToolOperation::atomic: {
-      const std::string type = plan_.value("atomic_type").value_or("FETCH_AND_ADD");
-      if (type != "FETCH_AND_ADD" && type != "CMP_AND_SWAP")
-        throw invalid("atomic_type", type, "CMP_AND_SWAP or FETCH_AND_ADD");
-      name = type == "CMP_AND_SWAP" ? "cmp_swap" : "fetch_add";
-      title = "Atomic " + type;
-      break;
-    }
+  if (tool_.operation == ToolOperation::atomic) {
+    const std::string type = plan_.value("atomic_type").value_or("FETCH_AND_ADD");
+    if (type != "FETCH_AND_ADD" && type != "CMP_AND_SWAP")
+      throw invalid("atomic_type", type, "CMP_AND_SWAP or FETCH_AND_ADD");
+    name = type == "CMP_AND_SWAP" ? "cmp_swap" : "fetch_add";
+    title = "Atomic " + type;
+  } else {
+    constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kNames{
+        {{"send", "Send"}, {"write", "RDMA_Write"}, {"read", "RDMA_Read"}}};  // by the operation
+    const auto& [test, called] = kNames[static_cast<std::size_t>(tool_.operation)];
+    const char* const imm = has("send_with_imm") || has("write_with_imm") ? "_imm" : "";
+    name = has("mcg") ? "mcast" : fmt::format("{}{}", test, imm);
+    title = fmt::format("{}{}", called, imm);
   }
-  const std::array<std::string, 1> names{name + (tool_.bandwidth ? "_bw" : "_lat")};
-  plan_.tests = select_tests(names);
+  plan_.tests = select_tests(std::array{name + (tool_.bandwidth ? "_bw" : "_lat")});
   if (has("bidirectional")) title += " Bidirectional";
   if (number("post_list", "post-list", 1) > 1) title += " Post List";
   plan_.report.title = fmt::format("{} {}{} Test", title, tool_.bandwidth ? "BW" : "Latency",
@@ -248,22 +237,17 @@ void Translation::choose_test() {
   put("transport", transport);
 }
 
-/// What a latency test takes, and has but one of.
-void Translation::require_one(std::string_view option, std::uint64_t number) {
-  if (tool_.bandwidth || number == 1) return;
-  throw UsageError("{}: a latency test takes 1 alone; use {}_bw for more",
-                   perftest_option(option).text(), tool_.name.substr(0, tool_.name.rfind('_')));
-}
-
 /// perftest counts the messages of each QP, we those of all.
 void Translation::choose_length() {
   const bool many = tool_.operation == ToolOperation::write && tool_.bandwidth;
   iterations_ =
       number("iters", "iterations", many ? kPerftestWriteBwIterations : kPerftestIterations);
+  for (const auto& [option, axis] :
+       {std::pair{"qp", "qps"}, {"post_list", "post-list"}, {"recv_post_list", "recv-post-list"}})
+    if (number(option, axis, 1) != 1 && !tool_.bandwidth)
+      throw UsageError("{}: a latency test takes 1 alone; use {}_bw for more",
+                       perftest_option(option).text(), tool_.name.substr(0, tool_.name.rfind('_')));
   qps_ = number("qp", "qps", 1);
-  require_one("qp", qps_);
-  require_one("post_list", number("post_list", "post-list", 1));
-  require_one("recv_post_list", number("recv_post_list", "recv-post-list", 1));
   number("tx-depth", "depth", kPerftestDepth);  // of a latency they are checked, and do nothing
   number("cq-mod", "signal-every", kPerftestCqMod);
   put("qps", qps_);
@@ -303,8 +287,7 @@ void Translation::choose_queues() {
   std::uint64_t depth = number("tx-depth", "depth", kPerftestDepth);
   if (!by_time()) depth = std::min(depth, iterations_);
   std::uint64_t every = number("cq-mod", "signal-every", kPerftestCqMod);
-  plan_.signals_given = has("cq-mod");
-  if (!plan_.signals_given) {
+  if (!has("cq-mod")) {
     // -g alone is UD, too, but perftest looks before it knows.
     const bool says_datagrams = plan_.value("connection") == "UD";
     const bool moderated =
@@ -316,10 +299,8 @@ void Translation::choose_queues() {
   // The queue must hold every - 1 requests without a completion, and one more list.
   if (depth < every - 1 + list) {
     depth = every - 1 + list;
-    plan_.notes.push_back(
-        fmt::format("-t, --tx-depth: the send queue has {} entries, which -l and "
-                    "-Q need here",
-                    depth));
+    plan_.notes.push_back(fmt::format(
+        "-t, --tx-depth: the send queue has {} entries, which -l and -Q need here", depth));
   }
   tx_depth_ = depth;
   put("depth", depth);
@@ -354,8 +335,10 @@ void Translation::choose_receives() {
 void Translation::choose_posting() {
   put("api", has("use_old_post_send") ? "classic" : "extended");
   PerftestReport& report = plan_.report;
-  if (has("inline_size")) {
-    report.inline_bytes = inline_size();
+  if (const auto typed = plan_.value("inline_size")) {  // of which 0 is none
+    const bool none = parse_count(decimal_text(*typed)) == 0;
+    report.inline_bytes = none ? 0 : number("inline_size", "inline", 0);
+    if (datagrams()) report.inline_bytes = std::min(report.inline_bytes, kMaxInlineOfDatagrams);
   } else if (gpu_option().empty()) {  // the CPU copies inline data, and reaches no GPU
     report.inline_bytes = datagrams() ? tool_.datagram_inline_bytes : tool_.inline_bytes;
   }
@@ -374,16 +357,7 @@ void Translation::check_pace() {
   if (!burst || *burst > std::numeric_limits<int>::max())
     throw invalid("burst_size", typed, "a whole number");
   if (!tool_.bandwidth || (!by_time() && *burst >= iterations_ * qps_)) return;
-  throw UsageError(
-      "--rate_limit: a bandwidth test goes as fast as the device; for the latency at a given rate: "
-      "`rdmameter run HOST write_load --rate RATE`");
-}
-
-/// -I, of which 0 is none.
-std::uint64_t Translation::inline_size() {
-  const std::string typed = decimal_text(*plan_.value("inline_size"));
-  const std::uint64_t bytes = parse_count(typed) == 0 ? 0 : number("inline_size", "inline", 0);
-  return datagrams() ? std::min(bytes, kMaxInlineOfDatagrams) : bytes;
+  throw UsageError("--rate_limit: {}", kPerftestPaced);
 }
 
 void Translation::choose_memory() {
@@ -517,17 +491,15 @@ void Translation::choose_report() {
 }
 
 void Translation::choose_output() {
-  const auto output = plan_.value("output");
-  if (!output) return;
   using Output = PerftestReport::Output;
-  if (tool_.bandwidth && *output == "bandwidth")
-    plan_.report.output = Output::bandwidth;
-  else if (tool_.bandwidth && *output == "message_rate")
-    plan_.report.output = Output::message_rate;
-  else if (!tool_.bandwidth && *output == "latency")
-    plan_.report.output = Output::latency;
-  else
-    throw invalid("output", *output, tool_.bandwidth ? "bandwidth or message_rate" : "latency");
+  const auto output = plan_.value("output");
+  const bool bandwidth = tool_.bandwidth;
+  plan_.report.output = bandwidth && output == "bandwidth"      ? Output::bandwidth
+                        : bandwidth && output == "message_rate" ? Output::message_rate
+                        : !bandwidth && output == "latency"     ? Output::latency
+                                                                : Output::full;
+  if (output && plan_.report.output == Output::full)
+    throw invalid("output", *output, bandwidth ? "bandwidth or message_rate" : "latency");
 }
 
 /// Where perftest has none, it says so, unless none is wanted.
@@ -537,6 +509,7 @@ void Translation::choose_peak() {
   plan_.report.peak = !has("duration") && !has("run_infinitely") &&
                       iterations_ <= kMaxIterationsOfPeak &&
                       !(receives && plan_.host.empty() && !has("bidirectional"));
+  if (plan_.report.peak) plan_.report.peak = perftest_cases(plan_).front().test_case.peak;
   plan_.warns_of_no_peak = !plan_.report.peak;
 }
 
@@ -570,7 +543,7 @@ std::vector<PlannedCase> perftest_cases(const PerftestPlan& plan) {
       if (find_given(plan.axes, name) == nullptr && axis.applies(planned.test_case))
         set_axis(planned.test_case, axis, text);
     }
-    planned.test_case.queues.signal_by_default = !plan.signals_given;
+    planned.test_case.queues.signal_by_default = !(plan.tool->bandwidth && plan.has("cq-mod"));
     // What would take too much memory for its times has none.
     planned.test_case.peak = plan.report.peak && peak_bytes(planned.test_case) <= kMaxPeakBytes;
     planned.why_skipped = why_impossible(planned.test_case);
@@ -604,11 +577,7 @@ std::vector<PlannedCase> possible_perftest_cases(const PerftestPlan& plan) {
 }
 
 PerftestPlan translate(const PerftestCommand& command) {
-  PerftestPlan plan = Translation(command).plan();
-  if (!plan.report.peak) return plan;
-  plan.report.peak = perftest_cases(plan).front().test_case.peak;
-  plan.warns_of_no_peak = !plan.report.peak;
-  return plan;
+  return Translation(command).plan();
 }
 
 }  // namespace rdmameter

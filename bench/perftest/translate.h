@@ -22,10 +22,9 @@ inline constexpr const char* kPerftestJson = "perftest_out.json";
 struct PerftestPlan : PerftestCommand {
   std::vector<const Test*> tests;  ///< one
   std::vector<GivenAxis> axes;     ///< of the client
-  bool signals_given = false;  ///< -Q; else each request is signaled where the device wants that
-  OwnEnd own;                  ///< device, port, GID and core of this end; a server's GPU
-  std::string bind;            ///< of the server; empty: every address
-  std::string source;          ///< that the client connects from; empty: its route's
+  OwnEnd own;                      ///< device, port, GID and core of this end; a server's GPU
+  std::string bind;                ///< of the server; empty: every address
+  std::string source;              ///< that the client connects from; empty: its route's
   std::uint16_t port = kPerftestPort;
   PerftestReport report;
   bool warns_of_no_peak = false;  ///< perftest says that this end measures none
