@@ -227,14 +227,11 @@ void Translation::choose_test() {
   plan_.report.title = fmt::format("{} {}{} Test", title, tool_.bandwidth ? "BW" : "Latency",
                                    has("mcg") ? " Multicast" : "");
   connection_ = plan_.value("connection").value_or(has("mcg") ? "UD" : "RC");
-  const std::string accepted(tool_.connections);
-  if (fmt::format("/{}/", accepted).find(fmt::format("/{}/", connection_)) == std::string::npos)
+  const auto accepted = split(tool_.connections, "/");
+  if (std::ranges::find(accepted, connection_) == accepted.end())
     throw invalid("connection", connection_,
-                  fmt::format("{}, which {} can use here", accepted, tool_.name));
-  std::string transport = connection_;
-  std::ranges::transform(transport, transport.begin(),
-                         [](char c) { return static_cast<char>(c - 'A' + 'a'); });
-  put("transport", transport);
+                  fmt::format("{}, which {} can use here", tool_.connections, tool_.name));
+  put("transport", connection_ == "RC" ? "rc" : connection_ == "UC" ? "uc" : "ud");
 }
 
 /// perftest counts the messages of each QP, we those of all.
