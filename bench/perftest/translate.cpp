@@ -9,7 +9,6 @@
 #include <limits>
 #include <utility>
 
-#include "bench/cases/cases.h"
 #include "bench/perftest/tool.h"
 #include "core/base/error.h"
 #include "core/base/ip_address.h"
@@ -269,13 +268,13 @@ void Translation::choose_sizes() {
                                    : kPerftestLatencySize);
   if (atomic && size_ != kAtomicBytes)
     throw UsageError("-s, --size: an atomic is of {} bytes", kAtomicBytes);
-  if (!has("all")) {
-    if (!atomic) put("size", size_);
-    return;
+  if (has("all")) {
+    std::vector<std::string> sizes;
+    for (unsigned bit = 1; bit < 24; ++bit) sizes.push_back(std::to_string(1ULL << bit));
+    plan_.axes.push_back({find_axis("size"), std::move(sizes)});
+  } else if (!atomic) {
+    put("size", size_);
   }
-  std::vector<std::string> sizes;
-  for (unsigned bit = 1; bit < 24; ++bit) sizes.push_back(std::to_string(1ULL << bit));
-  plan_.axes.push_back({find_axis("size"), std::move(sizes)});
 }
 
 /// As force_dependecies() of perftest does it.
@@ -287,9 +286,7 @@ void Translation::choose_queues() {
   if (!has("cq-mod")) {
     // -g alone is UD, too, but perftest looks before it knows.
     const bool says_datagrams = plan_.value("connection") == "UD";
-    const bool moderated =
-        size_ <= kModeratedBytes || has("all") || says_datagrams || has("events");
-    if (!moderated) every = 1;
+    if (size_ > kModeratedBytes && !has("all") && !says_datagrams && !has("events")) every = 1;
     if (list > 1) every = list;
   }
   every = std::min(every, depth);
@@ -361,8 +358,8 @@ void Translation::choose_memory() {
   const bool plain_write_lat =
       tool_.operation == ToolOperation::write && !tool_.bandwidth && !has("write_with_imm");
   // A plain write's latency finds a message by its last byte, which must be the last to arrive.
-  const bool registers = plan_.value("ib-dev") != kPerftestNullDevice;
-  const bool relaxed = registers && !plain_write_lat && !has("disable_pcie_relaxed");
+  const bool relaxed = !plain_write_lat && !has("disable_pcie_relaxed") &&
+                       plan_.value("ib-dev") != kPerftestNullDevice;
   put("relaxed-ordering", relaxed ? "on" : "off");
   refuse_both("use_hugepages", "mmap");
   put_flag("use_hugepages", "memory", "huge");
@@ -503,8 +500,7 @@ void Translation::choose_output() {
 void Translation::choose_peak() {
   if (!tool_.bandwidth || has("noPeak")) return;
   const bool receives = tool_.operation == ToolOperation::send || has("write_with_imm");
-  plan_.report.peak = !has("duration") && !has("run_infinitely") &&
-                      iterations_ <= kMaxIterationsOfPeak &&
+  plan_.report.peak = !by_time() && iterations_ <= kMaxIterationsOfPeak &&
                       !(receives && plan_.host.empty() && !has("bidirectional"));
   if (plan_.report.peak) plan_.report.peak = perftest_cases(plan_).front().test_case.peak;
   plan_.warns_of_no_peak = !plan_.report.peak;
