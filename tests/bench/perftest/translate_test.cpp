@@ -7,6 +7,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "bench/perftest/cases.h"
 #include "bench/perftest/tool.h"
 #include "core/base/error.h"
 
