@@ -13,6 +13,7 @@
 #include "bench/options/token.h"
 #include "core/base/error.h"
 #include "core/base/parse_value.h"
+#include "reports/stats/sample.h"
 
 namespace rdmameter {
 namespace {
@@ -20,14 +21,11 @@ namespace {
 constexpr const char* kThisProgram = "/proc/self/exe";
 
 std::vector<std::string> words_of(const Variant& side, const std::string& text) {
-  std::vector<std::string> words;
-  for (const ShellWord& word : split_words(text)) {
-    if (word.open_quote != '\0')
-      throw UsageError("--{} {}: the quote {} is never closed", side.letter, side.text,
-                       word.open_quote);
-    words.push_back(word.text);
-  }
-  return words;
+  const std::vector<ShellWord> words = split_words(text);
+  if (!words.empty() && words.back().open_quote != '\0')
+    throw UsageError("--{} {}: the quote {} is never closed", side.letter, side.text,
+                     words.back().open_quote);
+  return mapped(words, &ShellWord::text);
 }
 
 bool is_assignment(const std::string& word) {

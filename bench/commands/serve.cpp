@@ -87,9 +87,8 @@ std::string given_token(const ServeArguments& options, const InterruptSource& in
 std::string client_command(const std::string& address, const std::string& token,
                            const std::string& given, const std::string& token_file, bool left) {
   const std::string command = fmt::format("rdmameter run {} write_lat", address);
-  if (left) return "with\n  " + command;
+  if (left || token.empty()) return "with\n  " + command;
   if (token != given) return fmt::format("with\n  {}={} {}", kTokenVariable, token, command);
-  if (token.empty()) return "with\n  " + command;
   if (token_file.empty())
     return fmt::format("with the same {} as here:\n  {}", kTokenVariable, command);
   return fmt::format("with\n  {} {}", command, shell_text({"--token-file", token_file}));

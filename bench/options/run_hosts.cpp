@@ -14,6 +14,7 @@
 #include "core/base/parse_value.h"
 #include "core/base/printable.h"
 #include "core/wire/socket.h"
+#include "reports/stats/sample.h"
 #include "reports/summary/facts.h"
 #include "reports/text/text.h"
 
@@ -38,14 +39,11 @@ UsageError bad_url(std::string_view url) {
 }
 
 std::vector<std::string> ssh_words(std::string_view ssh) {
-  std::vector<std::string> words;
-  for (const ShellWord& word : split_words(ssh)) {
-    if (word.open_quote != '\0')
-      throw UsageError("--ssh-command: a quote ({}) is not closed", word.open_quote);
-    words.push_back(word.text);
-  }
+  const std::vector<ShellWord> words = split_words(ssh);
   if (words.empty()) throw UsageError("--ssh-command takes ssh's name and options: 'ssh -i KEY'");
-  return words;
+  if (const char quote = words.back().open_quote; quote != '\0')
+    throw UsageError("--ssh-command: a quote ({}) is not closed", quote);
+  return mapped(words, &ShellWord::text);
 }
 
 void check_program(const std::string& program) {
