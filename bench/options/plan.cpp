@@ -202,8 +202,12 @@ class Reader {
   }
 
  private:
+  struct Refusal : UsageError {  // has its place
+    using UsageError::UsageError;
+  };
+
   [[noreturn]] void refuse(const toml::node& node, const std::string& why) const {
-    throw UsageError("{}: line {}: {}", path_, node.source().begin.line, printable(why));
+    throw Refusal("{}: line {}: {}", path_, node.source().begin.line, printable(why));
   }
 
   toml::table parse() const {
@@ -327,6 +331,8 @@ class Reader {
   auto within(const toml::node& node, Read read) const -> decltype(read()) {
     try {
       return read();
+    } catch (const Refusal&) {
+      throw;
     } catch (const UsageError& error) {
       refuse(node, error.what());
     }
