@@ -183,17 +183,25 @@ class Reader {
                                              "background", "axes", "tests", "suite"},
                "a plan");
     Plan plan;
-    if (const auto* axes = table.get("axes")) plan.given = read_axes(*axes);
-    if (const auto* repetitions = table.get("repetitions"))
-      plan.repetitions = read_repetitions(*repetitions);
-    if (const auto* until = table.get("until")) plan.goals = read_goals(*until);
-    if (const auto* budget = table.get("budget")) plan.budget_ns = read_plan_budget(*budget);
-    if (const auto* gates = table.get("gates")) plan.gates = read_gates(*gates);
-    if (const auto* background = table.get("background"))
-      plan.backgrounds = read_background(*background);
-    if (const auto* tests = table.get("tests"))
-      plan.suites.push_back({read_tests(*tests), plan.given});
-    if (const auto* suites = table.get("suite")) read_suites(*suites, plan);
+    const auto at = [&](const char* key, auto read) {
+      if (const toml::node* node = table.get(key)) within(*node, [&] { read(*node); });
+    };
+    at("axes", [&](const toml::node& node) { plan.given = read_axes(node); });
+    at("repetitions", [&](const toml::node& node) { plan.repetitions = read_repetitions(node); });
+    at("until", [&](const toml::node& node) { plan.goals = read_until(text_of(node, "until")); });
+    at("budget",
+       [&](const toml::node& node) { plan.budget_ns = read_budget(values_text(node, "budget")); });
+    at("gates", [&](const toml::node& node) {
+      plan.gates = texts_of(node, "a gate");
+      for (const std::string& gate : plan.gates) require_gate(gate);
+    });
+    at("background", [&](const toml::node& node) {
+      plan.backgrounds = read_backgrounds(texts_of(node, "a background"));
+    });
+    at("tests", [&](const toml::node& node) {
+      plan.suites.push_back({read_tests(node), plan.given});
+    });
+    at("suite", [&](const toml::node& node) { read_suites(node, plan); });
     if (plan.suites.empty())
       throw UsageError(
           "{}: names no test: give tests = [\"write_lat\"], or [[suite]] with its own tests",
@@ -227,9 +235,9 @@ class Reader {
                   const char* what) const {
     for (const auto& [key, value] : table)
       if (std::ranges::find(known, key.str()) == known.end())
-        throw UsageError("{}: line {}: {} has no key '{}'{} (keys: {})", path_,
-                         key.source().begin.line, what, printable(key.str()),
-                         did_you_mean(key.str(), known), fmt::join(known, ", "));
+        throw Refusal("{}: line {}: {} has no key '{}'{} (keys: {})", path_,
+                      key.source().begin.line, what, printable(key.str()),
+                      did_you_mean(key.str(), known), fmt::join(known, ", "));
   }
 
   const toml::table& table_of(const toml::node& node, const char* what) const {
@@ -256,27 +264,6 @@ class Reader {
     if (!number || *number < 1 || static_cast<std::uint64_t>(*number) > kMaxRepetitions)
       refuse(node, fmt::format("repetitions takes a whole number from 1 to {}", kMaxRepetitions));
     return static_cast<std::uint64_t>(*number);
-  }
-
-  std::vector<UntilGoal> read_goals(const toml::node& node) const {
-    const std::string text = text_of(node, "until");
-    return within(node, [&] { return read_until(text); });
-  }
-
-  std::uint64_t read_plan_budget(const toml::node& node) const {
-    const std::string text = values_text(node, "budget");
-    return within(node, [&] { return read_budget(text); });
-  }
-
-  std::vector<std::string> read_gates(const toml::node& node) const {
-    const std::vector<std::string> gates = texts_of(node, "a gate");
-    for (const std::string& gate : gates) within(node, [&] { require_gate(gate); });
-    return gates;
-  }
-
-  std::vector<std::shared_ptr<const Background>> read_background(const toml::node& node) const {
-    const std::vector<std::string> texts = texts_of(node, "a background");
-    return within(node, [&] { return read_backgrounds(texts); });
   }
 
   std::vector<const Test*> read_tests(const toml::node& node) const {
