@@ -50,9 +50,6 @@ class SimulatedMeasurer final : public Measurer {
     outcome.extra["path"] = "simulated";
     return outcome;
   }
-  bool usable() const override { return true; }
-  nlohmann::ordered_json initiator_environment() const override { return nullptr; }
-  nlohmann::ordered_json responder_environment() const override { return nullptr; }
 
  private:
   const SimNetwork network_;

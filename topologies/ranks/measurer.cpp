@@ -88,8 +88,6 @@ class RankMeasurer final : public TopologyMeasurer {
   Outcome measure(const TestCase& test_case) override;
 
   bool usable() const override { return usable_; }
-  nlohmann::ordered_json initiator_environment() const override { return nullptr; }
-  nlohmann::ordered_json responder_environment() const override { return nullptr; }
   nlohmann::ordered_json ranks_environment(const TestCase& first) override;
   std::uint64_t common_seed() const override { return seed_; }
 
