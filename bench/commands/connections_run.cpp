@@ -154,19 +154,21 @@ class ConnectionsRun {
   std::uint64_t round_ = 0;
 };
 
+/// By the first kind and opcode that can be measured; without one the device is not needed.
 std::unique_ptr<Measurer> ConnectionsRun::open() {
+  std::vector<PlannedCase> cases;
+  for (const ConnectionKind& kind : request_.kinds)
+    for (const ConnectionOpcode& opcode : request_.opcodes)
+      if (kind.carries(opcode.opcode))
+        cases.push_back(connection_case(kind, opcode, 1, true, request_.settings).planned);
+  if (std::ranges::all_of(cases, [](const auto& one) { return !one.why_skipped.empty(); }))
+    return std::make_unique<FailedMeasurer>(nullptr);
   RunTarget target = request_.host->target;
   if (request_.host->remote) {
     server_ = std::make_unique<RemoteServer>(*request_.host->remote, invocation_.interrupt);
     target.session.server = server_->address();
     target.session.token = server_->token();
   }
-  const ConnectionKind& kind = request_.kinds.front();
-  const auto opcode = std::ranges::find_if(
-      request_.opcodes, [&](const ConnectionOpcode& one) { return kind.carries(one.opcode); });
-  const ConnectionOpcode& first =
-      opcode == request_.opcodes.end() ? connection_opcodes().front() : *opcode;
-  const std::array cases{connection_case(kind, first, 1, true, request_.settings).planned};
   return make_measurer(target, cases, clock_, invocation_.interrupt);
 }
 
