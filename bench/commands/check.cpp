@@ -107,11 +107,12 @@ double CheckRun::elapsed_s() const {
 
 /// Starts the server, where ssh is to, and examines both ends.
 void CheckRun::reach_peer() {
-  if (request_.host.remote) {
+  if (target_.remote) {
     limit_.note("starting the server by ssh");
-    server_ = std::make_unique<RemoteServer>(*request_.host.remote, invocation_.interrupt);
+    server_ = std::make_unique<RemoteServer>(*target_.remote, invocation_.interrupt);
     target_.session.server = server_->address();
     target_.session.token = server_->token();
+    target_.remote.reset();
   }
   limit_.note("examining this machine");
   here_ = examination_json(examine({}, try_devices()));

@@ -9,7 +9,6 @@
 #include <optional>
 
 #include "bench/doctor/examination_text.h"
-#include "bench/remote/remote_server.h"
 #include "bench/running/benchmark_flags.h"
 #include "bench/running/lines/run_output.h"
 #include "bench/running/measurers.h"
@@ -148,7 +147,6 @@ class ConnectionsRun {
   const ConnectionsRequest& request_;
   const Invocation& invocation_;
   const ClockChoice clock_ = choose_clock();
-  std::unique_ptr<RemoteServer> server_;  // ends after the measurer
   std::vector<ConnectionCase> cases_;
   EarlierRounds earlier_;
   std::uint64_t round_ = 0;
@@ -161,15 +159,7 @@ std::unique_ptr<Measurer> ConnectionsRun::open() {
     for (const ConnectionOpcode& opcode : request_.opcodes)
       if (kind.carries(opcode.opcode))
         cases.push_back(connection_case(kind, opcode, 1, true, request_.settings).planned);
-  if (std::ranges::all_of(cases, [](const auto& one) { return !one.why_skipped.empty(); }))
-    return std::make_unique<FailedMeasurer>(nullptr);
-  RunTarget target = request_.host->target;
-  if (request_.host->remote) {
-    server_ = std::make_unique<RemoteServer>(*request_.host->remote, invocation_.interrupt);
-    target.session.server = server_->address();
-    target.session.token = server_->token();
-  }
-  return make_measurer(target, cases, clock_, invocation_.interrupt);
+  return make_measurer(request_.host->target, cases, clock_, invocation_.interrupt);
 }
 
 RunTally ConnectionsRun::measure_round(std::vector<std::size_t> which, CurveRows& rows,

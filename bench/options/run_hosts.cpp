@@ -125,8 +125,8 @@ RunHost run_host(const std::string& text, const HostOptions& options) {
         kTokenVariable);
   RunHost host{.target = {.kind = RunTarget::Kind::host}};
   if (by_ssh(text)) {
-    host.remote = remote_start(text, options.ssh_command.value_or("ssh"),
-                               options.remote_program.value_or("rdmameter"));
+    host.target.remote = remote_start(text, options.ssh_command.value_or("ssh"),
+                                      options.remote_program.value_or("rdmameter"));
     return host;
   }
   host.target.session.server = parse_address(text, options.port.value_or(kDefaultPort));

@@ -9,7 +9,6 @@
 #include <string_view>
 #include <vector>
 
-#include "bench/remote/remote_server.h"
 #include "bench/running/measurers.h"
 
 namespace CLI {
@@ -43,7 +42,6 @@ void declare_host_options(CLI::App& app, HostOptions& options);
 struct RunHost {
   std::string name;  ///< that its cases have; empty: they need none
   RunTarget target;
-  std::optional<RemoteStart> remote;  ///< the target is a server that is to be started so
 };
 
 /// The lines of a file, without comments (#) and blank lines.

@@ -15,18 +15,26 @@
 namespace rdmameter {
 namespace {
 
-/// A measurer and the responder that it talks to, in this process.
-class LoopbackMeasurer final : public MeasurerOver {
+/// A measurer, and the server of its responder.
+template <class Server>
+class MeasurerWithServer final : public MeasurerOver {
  public:
-  LoopbackMeasurer(std::unique_ptr<LoopbackServer> server, std::unique_ptr<Measurer> initiator)
-      : MeasurerOver(*initiator), server_(std::move(server)), initiator_(std::move(initiator)) {}
+  MeasurerWithServer(std::unique_ptr<Server> server, std::unique_ptr<Measurer> measurer)
+      : MeasurerOver(*measurer), server_(std::move(server)), measurer_(std::move(measurer)) {}
 
-  Outcome measure(const TestCase& test_case) override { return initiator_->measure(test_case); }
+  Outcome measure(const TestCase& test_case) override { return measurer_->measure(test_case); }
+  void set_background(const TestCase* test_case) override { measurer_->set_background(test_case); }
 
  private:
-  std::unique_ptr<LoopbackServer> server_;
-  std::unique_ptr<Measurer> initiator_;  ///< says bye before the server goes
+  std::unique_ptr<Server> server_;
+  std::unique_ptr<Measurer> measurer_;  ///< says bye before the server goes
 };
+
+SessionOptions with_server(SessionOptions session, const auto& server) {
+  session.server = server.address();
+  session.token = server.token();
+  return session;
+}
 
 /// Each case by what its pattern asks for.
 class MeasurerByPattern final : public MeasurerOver {
@@ -60,11 +68,10 @@ std::unique_ptr<Measurer> make_traffic_measurer(const RunTarget& target,
     if (target.kind != RunTarget::Kind::loopback)
       return make_initiator(target.session, test_case, clock, interrupt);
     auto server = std::make_unique<LoopbackServer>(clock, interrupt);
-    SessionOptions session = target.session;
-    session.server = server->address();
-    session.token = server->token();
-    auto initiator = make_initiator(session, test_case, clock, interrupt);
-    return std::make_unique<LoopbackMeasurer>(std::move(server), std::move(initiator));
+    auto initiator =
+        make_initiator(with_server(target.session, *server), test_case, clock, interrupt);
+    return std::make_unique<MeasurerWithServer<LoopbackServer>>(std::move(server),
+                                                                std::move(initiator));
   };
   try {
     return open(first);
@@ -105,8 +112,16 @@ std::unique_ptr<Measurer> make_plain_measurer(const RunTarget& target,
 
 }  // namespace
 
-std::unique_ptr<Measurer> make_measurer(const RunTarget& target, std::span<const PlannedCase> cases,
+std::unique_ptr<Measurer> make_measurer(const RunTarget& asked, std::span<const PlannedCase> cases,
                                         const ClockChoice& clock, InterruptSource& interrupt) {
+  if (first_of(cases, [](const TestCase&) { return true; }) == nullptr)
+    return std::make_unique<FailedMeasurer>(nullptr);
+  RunTarget target = asked;
+  std::unique_ptr<RemoteServer> server;
+  if (target.remote && first_of(cases, [](const TestCase& c) { return c.needs_responder(); })) {
+    server = std::make_unique<RemoteServer>(*target.remote, interrupt);
+    target.session = with_server(target.session, *server);
+  }
   auto measurer = make_plain_measurer(target, cases, clock, interrupt);
   if (first_of(cases, [](const TestCase& c) { return c.sweeps(); }) != nullptr)
     measurer = make_sweep_measurer(std::move(measurer), sweep_printer());
@@ -114,7 +129,6 @@ std::unique_ptr<Measurer> make_measurer(const RunTarget& target, std::span<const
   for (const PlannedCase& planned : cases)
     if (planned.background)
       loops = std::max(loops, planned.background->test_case.loops(Role::responder));
-  if (loops == 0) return measurer;
   const auto make_background = [target, clock](const TestCase& background,
                                                const IntervalListener& listener,
                                                InterruptSource& end) {
@@ -123,7 +137,10 @@ std::unique_ptr<Measurer> make_measurer(const RunTarget& target, std::span<const
     const PlannedCase planned{.test_case = background};
     return make_plain_measurer(place, std::span(&planned, 1), clock, end);
   };
-  return make_background_measurer(std::move(measurer), make_background, loops, interrupt);
+  if (loops > 0)
+    measurer = make_background_measurer(std::move(measurer), make_background, loops, interrupt);
+  if (server == nullptr) return measurer;
+  return std::make_unique<MeasurerWithServer<RemoteServer>>(std::move(server), std::move(measurer));
 }
 
 }  // namespace rdmameter
