@@ -169,11 +169,11 @@ std::vector<CheckedEnds> CheckRun::chosen_ends() {
 /// Of several devices one that cannot be opened is broken, as is one that the earlier check has; the
 /// others are measured.
 std::unique_ptr<Measurer> CheckRun::open(std::size_t pair) {
-  std::vector<PlannedCase> cases;
-  for (const CheckCase& one : plan_.cases)
-    if (one.pair == pair) cases.push_back(one.planned);
+  const auto cases =
+      filtered(plan_.cases, [pair](const CheckCase& one) { return one.pair == pair; });
   try {
-    return make_measurer(target_, cases, clock_, invocation_.interrupt);
+    return make_measurer(target_, mapped(cases, &CheckCase::planned), clock_,
+                         invocation_.interrupt);
   } catch (const NotConnected&) {
     throw;
   } catch (const Interrupted&) {
@@ -203,18 +203,17 @@ void CheckRun::describe(std::size_t pair, const Measurer& measurer) {
 RunTally CheckRun::measure_cases(const std::vector<std::size_t>& which) {
   RunTally tally;
   for (std::size_t pair = 0; pair < subjects_.size() && !tally.interrupted; ++pair) {
-    std::vector<std::size_t> of_pair;
-    std::ranges::copy_if(which, std::back_inserter(of_pair),
-                         [&](std::size_t i) { return plan_.cases[i].pair == pair; });
+    const auto of_pair =
+        filtered(which, [&](std::size_t i) { return plan_.cases[i].pair == pair; });
     if (of_pair.empty()) continue;
     const std::string& name = subjects_[pair].name;
     limit_.note("measuring " + (name.empty() ? "the device" : name));
     try {
       const std::unique_ptr<Measurer> measurer = open(pair);
       describe(pair, *measurer);
-      tally += run_round(mapped(plan_.cases, &CheckCase::planned),
-                         {.which = std::move(of_pair), .repetitions = 1}, earlier_, *measurer,
-                         invocation_.interrupt.word(), *output_);
+      tally +=
+          run_round(mapped(plan_.cases, &CheckCase::planned), {.which = of_pair, .repetitions = 1},
+                    earlier_, *measurer, invocation_.interrupt.word(), *output_);
     } catch (const Interrupted&) {
       if (!limit_.passed() || !output_) throw;
       tally.interrupted = true;

@@ -190,8 +190,7 @@ void declare_connections_options(CLI::App& app, ConnectionsRequest& request) {
              "Default: 2000",
              read_iterations);
   declare_host_options(app, request.host_options);
-  std::vector<const Axis*> chosen;
-  for (const std::string_view axis : kChosenAxes) chosen.push_back(find_axis(axis));
+  const auto chosen = mapped(kChosenAxes, [](std::string_view axis) { return find_axis(axis); });
   declare_axes(app, chosen, {}, request.settings.given, axis_default);
 }
 

@@ -16,6 +16,7 @@
 #include "core/base/error.h"
 #include "core/base/parse_value.h"
 #include "reports/stats/factorial.h"
+#include "reports/stats/sample.h"
 
 namespace rdmameter {
 namespace {
@@ -94,8 +95,7 @@ std::vector<PlannedCase> in_design(const std::vector<PlannedCase>& cases,
   for (const PlannedCase& planned : cases) {
     auto& own = experiments[experiment_of(planned, factors)];
     if (!own.empty()) continue;
-    std::ranges::copy_if(factors, std::back_inserter(own),
-                         [&](const auto& factor) { return has_factor(planned, factor); });
+    own = filtered(factors, [&](const auto& factor) { return has_factor(planned, factor); });
     if (own.empty())
       throw UsageError("--ablate: none of its axes has a meaning for {}", planned.test_case.test);
   }
@@ -283,8 +283,7 @@ void declare_run_options(CLI::App& app, RunOptions& options) {
              "each line, # begins a comment");
   declare_host_options(app, options.host_options);
   app.set_help_all_flag("--help-all", help_text("print this help with every axis, and exit"));
-  std::vector<const Axis*> all;
-  for (const Axis& axis : axes()) all.push_back(&axis);
+  const auto all = mapped(axes(), [](const Axis& axis) { return &axis; });
   declare_axes(app, all, kCommonAxes, options.given, default_text);
 }
 
