@@ -50,9 +50,6 @@ namespace {
 
 // The command line: read by CLI11, but with our texts for what is wrong with it.
 
-/// What a letter of perftest's options may be here: "--size" for 's'.
-using OptionsOfLetter = std::vector<std::string> (*)(char letter);
-
 /// The axis that is off or on and that the argument names without a value; null: there is none.
 const Axis* named_switch(std::string_view argument) {
   if (!argument.starts_with("--")) return nullptr;
@@ -106,7 +103,8 @@ std::string full_name(const CLI::App& app) {
 }
 
 /// What perftest's letter is here, as far as this subcommand has it.
-std::string letter_hint(const CLI::App& app, const std::vector<std::string>& options) {
+std::string letter_hint(const CLI::App& app, char letter) {
+  const std::vector<std::string> options = options_of_perftest_letter(letter);
   const auto ours = std::ranges::find_if(options, [&app](const std::string& option) {
     return app.get_option_no_throw(option) != nullptr;
   });
@@ -116,8 +114,7 @@ std::string letter_hint(const CLI::App& app, const std::vector<std::string>& opt
       ours == options.end() ? "" : ", perftest's is ", ours == options.end() ? "" : *ours);
 }
 
-[[noreturn]] void refuse_option(const CLI::App& app, const std::string& typed,
-                                OptionsOfLetter of_letter) {
+[[noreturn]] void refuse_option(const CLI::App& app, const std::string& typed) {
   const std::string name = typed.substr(0, typed.find('='));
   std::vector<std::string> known;
   for (const CLI::Option* option : app.get_options())
@@ -125,7 +122,7 @@ std::string letter_hint(const CLI::App& app, const std::vector<std::string>& opt
   const std::vector<std::string_view> views(known.begin(), known.end());
   const bool one_letter = name.size() == 2 && name[0] == '-' && name[1] != '-';
   throw UsageError("unknown option '{}'{} ('{} --help' lists the options)", name,
-                   one_letter ? letter_hint(app, of_letter(name[1])) : did_you_mean(name, views),
+                   one_letter ? letter_hint(app, name[1]) : did_you_mean(name, views),
                    full_name(app));
 }
 
@@ -137,7 +134,7 @@ std::string letter_hint(const CLI::App& app, const std::vector<std::string>& opt
                    did_you_mean(typed, views), fmt::join(names, ", "));
 }
 
-void check_rest(const CLI::App& app, OptionsOfLetter of_letter) {
+void check_rest(const CLI::App& app) {
   const auto subs = app.get_subcommands();
   if (subs.size() > 1)
     throw UsageError("'{}' and '{}': one subcommand at a time", subs[0]->get_name(),
@@ -148,8 +145,7 @@ void check_rest(const CLI::App& app, OptionsOfLetter of_letter) {
   std::erase(rest, "--");  // CLI11 keeps the mark behind which everything is positional
   if (rest.empty()) return;
   rest.front() = without_mark(rest.front());
-  if (rest.front().starts_with('-') && rest.front() != "-")
-    refuse_option(*last, rest.front(), of_letter);
+  if (rest.front().starts_with('-') && rest.front() != "-") refuse_option(*last, rest.front());
   if (subs.empty()) refuse_subcommand(app, rest.front());
   throw UsageError("{}: unexpected argument '{}'", full_name(*last), rest.front());
 }
@@ -168,8 +164,7 @@ bool asks_for_help(const std::vector<std::string>& arguments) {
 /// `run --help depth`, or `--help --depth`: that option alone.
 /// @return  was it asked for?
 /// @throws UsageError  a last word that is neither an option nor a test
-bool print_help_of_option(CLI::App& app, const std::vector<std::string>& arguments,
-                          OptionsOfLetter of_letter) {
+bool print_help_of_option(CLI::App& app, const std::vector<std::string>& arguments) {
   const auto end = std::ranges::find(arguments, "--");
   const auto help = std::find_if(arguments.begin(), end, [](const std::string& argument) {
     return argument == "--help" || argument == "-h";
@@ -185,7 +180,7 @@ bool print_help_of_option(CLI::App& app, const std::vector<std::string>& argumen
   const bool last = help + 2 == end;
   if (option == nullptr && last && !word.starts_with('-') && !names_test(word) &&
       subs.front()->get_subcommands(nullptr).empty())
-    refuse_option(*subs.front(), "--" + name, of_letter);
+    refuse_option(*subs.front(), "--" + name);
   if (option == nullptr || !formatter) return false;
   print_help(formatter->make_option(option, false));
   return true;
@@ -212,8 +207,8 @@ std::string mismatch_text(const std::string& theirs) {
 /// where asked for.
 /// @return  false: that was all
 /// @throws UsageError  with the nearest known word, where one is unknown
-bool parse(CLI::App& app, std::vector<std::string> arguments, OptionsOfLetter of_letter) {
-  if (print_help_of_option(app, arguments, of_letter)) return false;
+bool parse(CLI::App& app, std::vector<std::string> arguments) {
+  if (print_help_of_option(app, arguments)) return false;
   const bool help = asks_for_help(arguments);
   const auto help_mode = std::ranges::find(arguments, "--help-all") != arguments.end()
                              ? CLI::AppFormatMode::All
@@ -241,7 +236,7 @@ bool parse(CLI::App& app, std::vector<std::string> arguments, OptionsOfLetter of
   } catch (const CLI::ParseError& error) {  // CLI11's own exit codes are not ours
     throw UsageError(error.what());
   }
-  check_rest(app, of_letter);
+  check_rest(app);
   return true;
 }
 
@@ -367,8 +362,7 @@ ExitStatus run_subcommand(std::vector<std::string> arguments) {
   invocation.benchmark_arguments = take_benchmark_arguments(arguments);
 
   CommandLine command_line(arguments);
-  if (!parse(command_line.app, arguments, options_of_perftest_letter))
-    return ExitStatus::pass;  // --help, --version
+  if (!parse(command_line.app, arguments)) return ExitStatus::pass;  // --help, --version
   for (const auto& [sub, action] : command_line.actions)
     if (sub->parsed()) {
       set_memory_user("rdmameter " + sub->get_name());

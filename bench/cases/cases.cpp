@@ -14,6 +14,7 @@
 #include "core/base/parse_value.h"
 #include "core/base/printable.h"
 #include "core/test_case/flow_label.h"
+#include "reports/stats/sample.h"
 #include "topologies/axes/rank_axes.h"
 
 namespace rdmameter {
@@ -152,12 +153,12 @@ std::vector<std::string> read_axis_list(const Axis& axis, std::string_view list)
   return texts;
 }
 
-namespace {
-
 const GivenAxis* find_given(std::span<const GivenAxis> given, std::string_view option) {
   const auto found = std::ranges::find(given, option, &GivenAxis::option);
   return found == given.end() ? nullptr : &*found;
 }
+
+namespace {
 
 UsageError too_many() {
   return UsageError(
@@ -330,11 +331,9 @@ bool matches(const std::string& pattern, const Test& test) {
 [[noreturn]] void refuse(const std::string& text) {
   if (text.find(',') != std::string::npos)
     throw UsageError("there is no test '{}': tests are separated by blanks, not by commas", text);
-  std::vector<std::string_view> names;
-  for (const Test& test : catalog()) names.push_back(test.name);
   throw UsageError(
       "there is no test '{}'{} (`rdmameter run --list` prints them; also all, or a glob: '*_lat')",
-      text, did_you_mean(text, names));
+      text, did_you_mean(text, mapped(catalog(), &Test::name)));
 }
 
 }  // namespace

@@ -34,6 +34,9 @@ struct GivenAxis {
   std::string_view option() const { return axis->option; }
 };
 
+/// The axis of this option; null: it is not given.
+const GivenAxis* find_given(std::span<const GivenAxis> given, std::string_view option);
+
 /// Someone else's load: traffic that goes on beside a case while that is measured.
 struct Background {
   std::string text;    ///< "write_bw --size 64K --qps 4": as people type it, in one spelling

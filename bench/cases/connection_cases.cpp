@@ -89,8 +89,8 @@ ConnectionCase connection_case(const ConnectionKind& kind, const ConnectionOpcod
     axes.set("iterations", std::max(settings.iterations, 2 * active));
   }
   axes.add(settings.given);
-  for (const GivenAxis& one : settings.given)
-    if (one.option() == "size") told.set("size", one.values.front());
+  if (const GivenAxis* const size = find_given(settings.given, "size"))
+    told.set("size", size->values.front());
   const std::string_view test = rate               ? opcode.rate_test
                                 : kind.sharers > 1 ? opcode.sharers_latency_test
                                                    : opcode.latency_test;

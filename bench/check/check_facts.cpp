@@ -5,9 +5,9 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <cstdlib>
 
+#include "bench/cases/words.h"
 #include "bench/check/plan.h"
 #include "core/test_case/test_case.h"
 #include "core/verbs/device.h"
@@ -18,26 +18,16 @@
 namespace rdmameter {
 namespace {
 
-constexpr std::array kModel{"vendor_id", "vendor_part_id", "driver", "link_layer"};
-
 const Json& device_at(const CheckSubject& subject, const char* end) {
   return fact_at(subject.context, fmt::format("/rdmameter/{}/device", end));
 }
 
-bool of_one_model(const Json& one, const Json& other) {
-  return one.is_object() && std::ranges::all_of(kModel, [&](const char* key) {
-           return fact_at(one, key) == fact_at(other, key);
-         });
-}
-
 /// Is a device named, as a word, alone or with a port behind it ("mlx5_1/1", not "mlx5_10")?
 bool names(const std::string& text, const std::string& device) {
-  const auto in_name = [](char c) {
-    return std::isalnum(static_cast<unsigned char>(c)) || c == '_';
-  };
   for (std::size_t at = text.find(device); at != text.npos; at = text.find(device, at + 1)) {
     const std::size_t end = at + device.size();
-    if ((at == 0 || !in_name(text[at - 1])) && (end == text.size() || !in_name(text[end])))
+    if ((at == 0 || !is_word_character(text[at - 1], "_")) &&
+        (end == text.size() || !is_word_character(text[end], "_")))
       return true;
   }
   return false;
@@ -89,8 +79,11 @@ std::vector<CheckedDevice> checked_devices(std::span<const CheckSubject> subject
   return devices;
 }
 
-bool are_siblings(const CheckedDevice& one, const CheckedDevice& other) {
-  return of_one_model(one.facts, other.facts);
+bool of_one_model(const Json& one, const Json& other) {
+  constexpr std::array kModel{"vendor_id", "vendor_part_id", "driver", "link_layer"};
+  return one.is_object() && std::ranges::all_of(kModel, [&](const char* key) {
+           return fact_at(one, key) == fact_at(other, key);
+         });
 }
 
 bool are_siblings(const CheckSubject& one, const CheckSubject& other) {
@@ -101,17 +94,15 @@ bool are_siblings(const CheckSubject& one, const CheckSubject& other) {
 }
 
 bool is_in_software(const CheckSubject& subject) {
-  constexpr std::array<std::string_view, 2> kDrivers{"rdma_rxe", "siw"};
-  const auto is_one = [&](const char* end) {
+  return std::ranges::any_of(std::array{"initiator", "responder"}, [&](const char* end) {
     const Json& device = device_at(subject, end);
-    return std::ranges::find(kDrivers, text_at(device, "driver")) != kDrivers.end() ||
+    const std::string driver = text_at(device, "driver");
+    return driver == "rdma_rxe" || driver == "siw" ||
            text_at(device, "netdev") == "lo";  // no adapter's addresses are there
-  };
-  return is_one("initiator") || is_one("responder");
+  });
 }
 
 std::string cause_of(const CheckedDevice& device, std::string_view check) {
-  if (!device.findings.is_array()) return "";
   for (const Json& finding : device.findings)
     if (text_at(finding, "check") == check &&
         names(text_at(finding, "cause"), text_at(device.facts, "name")))
@@ -133,10 +124,6 @@ std::string why_no_bound(const CheckSubject& subject) {
     if (!payload_limits(device.facts).header_bytes) return "the headers of packets are not known";
   }
   return "";
-}
-
-bool is_both_ways(const Row& row) {
-  return fact_at(row.case_object, "bidirectional") == true;
 }
 
 std::optional<double> direction_gbps(const Row& row, const char* direction) {

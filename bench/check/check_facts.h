@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstddef>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 #include <span>
@@ -22,8 +21,8 @@ namespace rdmameter {
 struct CheckedDevice {
   std::size_t subject;  ///< the first one that it is part of
   std::string host;
-  nlohmann::ordered_json facts;     ///< `device` of its environment
-  nlohmann::ordered_json findings;  ///< of its machine
+  Json facts;     ///< `device` of its environment
+  Json findings;  ///< of its machine
   bool is_peer;
 
   std::string at_end() const;  ///< "the peer's mlx5_0: " of a peer; empty: of the subject's own
@@ -32,8 +31,8 @@ struct CheckedDevice {
 /// Each device once, however many subjects it is part of.
 std::vector<CheckedDevice> checked_devices(std::span<const CheckSubject> subjects);
 
-/// Of one model: their links and MTUs can be compared.
-bool are_siblings(const CheckedDevice& one, const CheckedDevice& other);
+/// Facts of two devices that are of one model: their links and MTUs can be compared.
+bool of_one_model(const Json& one, const Json& other);
 /// Both ends are of one model each, not in software, and messages of both pass a link
 /// or of neither.
 bool are_siblings(const CheckSubject& one, const CheckSubject& other);
@@ -46,8 +45,6 @@ std::string cause_of(const CheckedDevice& device, std::string_view check);
 
 /// Why a bandwidth cannot be held against what line and slot allow; empty: it can.
 std::string why_no_bound(const CheckSubject& subject);
-
-bool is_both_ways(const Row& row);
 
 /// Of a row both ways, one of them: "forward", "backward" [Gb/s]; nothing: it is not known.
 std::optional<double> direction_gbps(const Row& row, const char* direction);
@@ -65,14 +62,13 @@ std::optional<double> usual_of_better(const Row& row, std::span<const Row* const
 std::set<std::string> expected_devices(std::span<const Row> rows);
 
 /// Of the device's first ACTIVE port in an examination; nothing: it has none.
-std::optional<std::string> link_layer_of(const nlohmann::ordered_json& examination,
-                                         const std::string& device);
+std::optional<std::string> link_layer_of(const Json& examination, const std::string& device);
 
 /// "DOWN", "no GID", "cannot be opened": of a port that cannot be used, though one of its kind can,
 /// or though a cable is in (INIT, ARMED). @return  empty: nobody expects it to work
 std::string why_unusable(const PortFacts& port, std::span<const PortFacts> all);
 
 /// "slot x4 Gen5", from a device of an environment.
-std::string slot_text(const nlohmann::ordered_json& device);
+std::string slot_text(const Json& device);
 
 }  // namespace rdmameter

@@ -27,15 +27,11 @@ std::string reasons_of(const CheckReport& report, std::size_t subject) {
   return text;
 }
 
-bool is_measured(const CheckReport& report) {
-  return std::ranges::any_of(report.readings, [](const CheckReading& reading) {
-    return reading.row->status == Row::Status::ok;
-  });
-}
-
-bool is_measured(const CheckReport& report, std::size_t subject) {
+/// @param subject  nothing: any
+bool is_measured(const CheckReport& report, std::optional<std::size_t> subject = {}) {
   return std::ranges::any_of(report.readings, [=](const CheckReading& reading) {
-    return reading.subject == subject && reading.row->status == Row::Status::ok;
+    return reading.subject == subject.value_or(reading.subject) &&
+           reading.row->status == Row::Status::ok;
   });
 }
 
@@ -134,7 +130,6 @@ std::string numbers_text(const CheckReport& report, const TextStyle& style) {
 
 void add_findings(std::vector<Json>& found, const Json& findings, std::string_view where,
                   std::string_view weight) {
-  if (!findings.is_array()) return;
   for (Json finding : findings) {
     if (text_at(finding, "weight") != weight ||
         std::ranges::find(kToldOtherwise, text_at(finding, "check")) != kToldOtherwise.end())

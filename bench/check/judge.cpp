@@ -22,6 +22,19 @@
 namespace rdmameter {
 namespace {
 
+/// Those of an earlier check with the row's test and devices, by whatever options.
+std::vector<const Row*> rows_like(const Row& row, std::span<const Row> expected) {
+  constexpr std::array kKeys{"test",   "size_bytes", "qps",        "bidirectional",
+                             "memory", "device",     "peer_device"};
+  std::vector<const Row*> alike;
+  for (const Row& before : expected)
+    if (before.status == Row::Status::ok && std::ranges::all_of(kKeys, [&](const char* key) {
+          return fact_at(before.case_object, key) == fact_at(row.case_object, key);
+        }))
+      alike.push_back(&before);
+  return alike;
+}
+
 class CheckJudge {
  public:
   CheckJudge(std::span<const CheckSubject> subjects, std::span<const CheckReading> readings)
@@ -32,8 +45,10 @@ class CheckJudge {
     for (const CheckReading& reading : readings_) judge_failure(reading);
     for (const CheckReading& reading : readings_) judge_directions(reading);
     for (const CheckReading& reading : readings_) judge_bound(reading);
-    for (const CheckReading& reading : readings_) judge_by_siblings(reading);
-    for (const CheckReading& reading : readings_) judge_by_expected(reading, expected);
+    for (const CheckReading& reading : readings_)
+      judge_by(CheckReason::siblings, reading, siblings_of(reading), "its siblings have");
+    for (const CheckReading& reading : readings_)
+      judge_by(CheckReason::expected, reading, rows_like(*reading.row, expected), "expected");
     std::ranges::stable_sort(findings_, {}, &CheckFinding::subject);
     return std::move(findings_);
   }
@@ -47,24 +62,21 @@ class CheckJudge {
   void judge_bound(const CheckReading& reading);
   void judge_by(CheckReason reason, const CheckReading& reading, std::span<const Row* const> others,
                 std::string_view relation);
-  void judge_by_siblings(const CheckReading& reading);
-  void judge_by_expected(const CheckReading& reading, std::span<const Row> expected);
+  std::vector<const Row*> siblings_of(const CheckReading& reading) const;
   void find(std::size_t subject, CheckReason reason, std::string_view test, std::string text);
-  bool has(std::size_t subject, auto is_one) const {
-    return std::ranges::any_of(findings_, [&](const CheckFinding& finding) {
-      return finding.subject == subject && is_one(finding);
-    });
-  }
   bool has(std::size_t subject, CheckReason reason) const {
-    return has(subject, [=](const CheckFinding& finding) { return finding.reason == reason; });
+    return std::ranges::any_of(findings_, [=](const CheckFinding& finding) {
+      return finding.subject == subject && finding.reason == reason;
+    });
   }
   /// Is it known already why this number is worse than others, or that it is?
   bool has_reason_for(const CheckReading& reading) const {
-    return has(reading.subject, [&](const CheckFinding& finding) {
+    return std::ranges::any_of(findings_, [&](const CheckFinding& finding) {
       const bool of_rates =
           finding.reason == CheckReason::direction || finding.reason == CheckReason::bound;
-      return finding.test.empty() || finding.test == reading.label ||
-             (of_rates && reading.row->bandwidth);
+      return finding.subject == reading.subject &&
+             (finding.test.empty() || finding.test == reading.label ||
+              (of_rates && reading.row->bandwidth));
     });
   }
 
@@ -87,7 +99,7 @@ void CheckJudge::judge_fact(const CheckedDevice& device, CheckReason reason, std
   const auto own = number_at(device.facts, key);
   std::vector<double> others;
   for (const CheckedDevice& other : devices_)
-    if (&other != &device && are_siblings(device, other))
+    if (&other != &device && of_one_model(device.facts, other.facts))
       if (const auto value = number_at(other.facts, key)) others.push_back(*value);
   if (own && !others.empty() && *own < kLeastOfOthers * median(others))
     find(device.subject, reason, "",
@@ -136,10 +148,11 @@ void CheckJudge::judge_directions(const CheckReading& reading) {
 /// Both ways at once may be more than a slot or an adapter can: that is judged by siblings. What all
 /// devices do together is not judged.
 void CheckJudge::judge_bound(const CheckReading& reading) {
-  const bool judged = !is_both_ways(*reading.row) && !subjects_[reading.subject].together;
-  const auto share = judged ? share_of_bound(*reading.row) : std::nullopt;
-  if (!share || *share >= kLeastOfBound || !why_no_bound(subjects_[reading.subject]).empty() ||
-      has(reading.subject, CheckReason::direction))
+  const CheckSubject& subject = subjects_[reading.subject];
+  const auto share = share_of_bound(*reading.row);
+  if (!share || *share >= kLeastOfBound || subject.together ||
+      fact_at(reading.row->case_object, "bidirectional") == true ||
+      !why_no_bound(subject).empty() || has(reading.subject, CheckReason::direction))
     return;
   find(reading.subject, CheckReason::bound, reading.label,
        fmt::format("{}: {} is {:.0f} % of the {} that line and slot allow", reading.label,
@@ -158,30 +171,13 @@ void CheckJudge::judge_by(CheckReason reason, const CheckReading& reading,
                    watched_text(*reading.row, *usual)));
 }
 
-void CheckJudge::judge_by_siblings(const CheckReading& reading) {
+std::vector<const Row*> CheckJudge::siblings_of(const CheckReading& reading) const {
   std::vector<const Row*> others;
   for (const CheckReading& other : readings_)
     if (other.subject != reading.subject && other.label == reading.label &&
         are_siblings(subjects_[reading.subject], subjects_[other.subject]))
       others.push_back(other.row);
-  judge_by(CheckReason::siblings, reading, others, "its siblings have");
-}
-
-/// Those of an earlier check with the row's test and devices, by whatever options.
-std::vector<const Row*> rows_like(const Row& row, std::span<const Row> expected) {
-  constexpr std::array kKeys{"test",   "size_bytes", "qps",        "bidirectional",
-                             "memory", "device",     "peer_device"};
-  std::vector<const Row*> alike;
-  for (const Row& before : expected)
-    if (before.status == Row::Status::ok && std::ranges::all_of(kKeys, [&](const char* key) {
-          return fact_at(before.case_object, key) == fact_at(row.case_object, key);
-        }))
-      alike.push_back(&before);
-  return alike;
-}
-
-void CheckJudge::judge_by_expected(const CheckReading& reading, std::span<const Row> expected) {
-  judge_by(CheckReason::expected, reading, rows_like(*reading.row, expected), "expected");
+  return others;
 }
 
 /// Packets that an end has sent by this row, as far as its payload tells.
@@ -193,24 +189,10 @@ double packets_of(const Row& row) {
   return messages * std::max(1.0, std::ceil(size / mtu));
 }
 
-void add_name(std::vector<std::pair<std::string, std::string>>& lists, const std::string& reason,
-              const std::string& name) {
-  const auto same = std::ranges::find(lists, reason, &std::pair<std::string, std::string>::first);
-  if (same == lists.end())
-    lists.emplace_back(reason, name);
-  else
-    same->second += ", " + name;
-}
-
 /// "mlx5_0 - mlx5_1"
 std::string pair_of(const Row& row) {
   return fmt::format("{} - {}", text_at(row.case_object, "device"),
                      text_at(row.case_object, "peer_device"));
-}
-
-bool is_loss(const std::string& counter) {
-  const LossCounterInfo* const known = find_loss_counter(counter);
-  return known != nullptr && known->event != LossEvent::other;
 }
 
 }  // namespace
@@ -246,28 +228,28 @@ std::vector<CheckFinding> confirmed(std::span<const CheckFinding> first,
 std::vector<std::string> not_judged(std::span<const CheckSubject> subjects,
                                     std::span<const CheckReading> readings) {
   std::vector<std::pair<std::string, std::string>> why;  // and of which devices
+  const auto add = [&why](const std::string& reason, std::string_view name) {
+    add_item(entry_of(why, reason), name);
+  };
   for (const CheckSubject& subject : subjects) {
     if (subject.together) {
-      add_name(why, "together, because slots, uplinks and memory that devices share are not known",
-               subject.name);
+      add("together, because slots, uplinks and memory that devices share are not known",
+          subject.name);
       continue;
     }
     if (const std::string reason = why_no_bound(subject); !reason.empty())
-      add_name(why, "by what line and slot allow, because " + reason, subject.name);
+      add("by what line and slot allow, because " + reason, subject.name);
     if (is_in_software(subject))
-      add_name(why, "by siblings, because a device in software is as fast as the CPU",
-               subject.name);
+      add("by siblings, because a device in software is as fast as the CPU", subject.name);
     else if (std::ranges::none_of(subjects, [&](const CheckSubject& other) {
                return &other != &subject && are_siblings(subject, other);
              }))
-      add_name(why, "by siblings, because no other device of its kind is measured", subject.name);
+      add("by siblings, because no other device of its kind is measured", subject.name);
   }
   for (const CheckReading& reading : readings)
     if (reading.row->status == Row::Status::skipped)
-      add_name(
-          why,
-          fmt::format("of {}, because {}", subjects[reading.subject].name, reading.row->message),
-          std::string(reading.label));
+      add(fmt::format("of {}, because {}", subjects[reading.subject].name, reading.row->message),
+          reading.label);
   std::vector<std::string> texts;
   for (const auto& [reason, names] : why) texts.push_back(fmt::format("{} {}", names, reason));
   return texts;
@@ -323,11 +305,12 @@ std::vector<std::string> loss_warnings(std::span<const CheckSubject> subjects,
       if (reading.subject != subject) continue;
       packets += packets_of(*reading.row);
       for (const char* end : {"initiator", "responder"})
-        for (const auto& [name, count] : fact_at(reading.row->device_counters, end).items())
-          if (is_loss(name) && count.is_number()) {
-            events += count.get<double>();
-            if (names.find(name) == names.npos) add_item(names, name);
-          }
+        for (const auto& [name, count] : fact_at(reading.row->device_counters, end).items()) {
+          const LossCounterInfo* const known = find_loss_counter(name);
+          if (known == nullptr || known->event == LossEvent::other || !count.is_number()) continue;
+          events += count.get<double>();
+          if (names.find(name) == names.npos) add_item(names, name);
+        }
     }
     if (packets > 0 && events > kMostLost * packets)
       texts.push_back(

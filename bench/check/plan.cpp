@@ -61,10 +61,6 @@ CheckedEnds joined(std::span<const CheckedEnds> pairs) {
   return all;
 }
 
-bool applies(const CheckTest& test, const CheckedEnds& ends) {
-  return !test.gpu || !ends.gpu.empty();
-}
-
 }  // namespace
 
 std::span<const CheckTest> check_tests() {
@@ -107,7 +103,7 @@ CheckPlan plan_check(std::span<const CheckedEnds> pairs, const CheckLimits& limi
   const double test_s = std::clamp(share_s, kLeastTest_s, kMostTest_s);
   for (std::size_t pair = 0; pair < measured; ++pair)
     for (const CheckTest& test : std::span(kCheckTests).first(tests))
-      if (applies(test, pairs[pair]))
+      if (!test.gpu || !pairs[pair].gpu.empty())
         plan.cases.push_back({pair, &test, planned_case(test, pairs[pair], test_s)});
   if (together)
     plan.cases.push_back(

@@ -3,7 +3,6 @@
 #include "bench/commands/ab.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -13,7 +12,7 @@
 #include <functional>
 #include <iterator>
 #include <memory>
-#include <numeric>
+#include <optional>
 #include <random>
 #include <set>
 #include <string_view>
@@ -129,17 +128,27 @@ struct AbCase {
   std::string filter_a, filter_b;
 };
 
-std::vector<AbCase> cases_of(const AbPlan& plan, std::vector<std::size_t> only,
-                             const InterruptSource& interrupt) {
+/// What too few blocks cannot show is said before they are measured.
+std::vector<AbCase> cases_of(const AbPlan& plan, const InterruptSource& interrupt) {
   const auto a = names_of_side(plan, plan.a, interrupt), b = names_of_side(plan, plan.b, interrupt);
-  if (only.empty()) {
-    only.resize(std::min(a.size(), b.size()));
-    std::iota(only.begin(), only.end(), std::size_t{0});
-  }
+  if (a.size() != b.size())
+    throw UsageError(
+        "side A measures {} cases, side B {}: give each side one value for what "
+        "differs, so that every case has its counterpart",
+        a.size(), b.size());
+  const std::string remark =
+      power_remark(plan.looks.back(), a.size(), Replication::blocks, plan.looks.size());
+  if (!remark.empty()) tell_lines("rdmameter: {}\n", remark);
   std::vector<AbCase> cases;
-  for (const std::size_t index : only)
-    cases.push_back({index, filter_of(a[index]), filter_of(b[index])});
+  for (std::size_t i = 0; i < a.size(); ++i) cases.push_back({i, filter_of(a[i]), filter_of(b[i])});
   return cases;
+}
+
+/// Leaves those with these indexes.
+void keep_only(std::vector<AbCase>& cases, const std::vector<std::size_t>& indexes) {
+  std::erase_if(cases, [&](const AbCase& one) {
+    return std::ranges::find(indexes, one.index) == indexes.end();
+  });
 }
 
 class BlockMeasurement {
@@ -226,18 +235,15 @@ class BlockProgress {
 using OpenCases = std::function<std::vector<std::size_t>()>;
 
 /// Measures and writes a result that holds both sides; it is valid after each block.
-/// @param only  indexes of cases; empty: all
 /// @param open  asked after each look but the last; none: there is one look
 /// @throws NoDevice, UsageError, MeasurementError, Interrupted  as the processes end
-void measure_sides(const AbPlan& plan, const std::vector<std::size_t>& only,
-                   const std::string& output, const InterruptSource& interrupt,
-                   const OpenCases& open = {}) {
+void measure_sides(const AbPlan& plan, std::vector<AbCase> cases, const std::string& output,
+                   const InterruptSource& interrupt, const OpenCases& open = {}) {
   using Clock = std::chrono::steady_clock;
   const auto began = Clock::now();
   const auto spent = [&] {
     return plan.budget_ns > 0 && Clock::now() - began > std::chrono::nanoseconds(plan.budget_ns);
   };
-  std::vector<AbCase> cases = cases_of(plan, only, interrupt);
   BlockMeasurement measurement(plan, output, interrupt);
   BlockProgress progress;
   std::uint64_t block = 0;
@@ -248,10 +254,7 @@ void measure_sides(const AbPlan& plan, const std::vector<std::size_t>& only,
       measurement.check_sides();
     }
     if (spent() || look == plan.looks.back()) break;
-    const std::vector<std::size_t> further = open();
-    std::erase_if(cases, [&](const AbCase& one) {
-      return std::ranges::find(further, one.index) == further.end();
-    });
+    keep_only(cases, open());
     if (cases.empty()) break;
   }
   progress.end();
@@ -264,26 +267,12 @@ const std::vector<std::uint64_t> kLooks = {12, 18, 27, 40};
 constexpr std::uint64_t kMaxBudgetNs = 7ULL * 24 * 3600 * 1'000'000'000;
 
 /// Where no file is asked for, the result lives as long as the comparison.
-class OutputFile {
- public:
-  explicit OutputFile(const std::string& asked) : path_(asked), kept_(!asked.empty()) {
-    if (kept_) return;
-    path_ = (std::filesystem::temp_directory_path() / "rdmameter-ab-XXXXXX").string();
-    const int file = mkstemp(path_.data());
-    if (file < 0) throw MeasurementError("{}: cannot be created", path_);
-    close(file);
-  }
-  ~OutputFile() {
-    std::error_code ignored;
-    if (!kept_) std::filesystem::remove(path_, ignored);
-  }
-  OutputFile(const OutputFile&) = delete;
-  OutputFile& operator=(const OutputFile&) = delete;
-  const std::string& path() const { return path_; }
+struct OutputFile {
+  explicit OutputFile(const std::string& asked)
+      : path(asked.empty() ? scratch.emplace().file("result.json") : asked) {}
 
- private:
-  std::string path_;
-  bool kept_;
+  std::optional<ScratchDirectory> scratch;
+  const std::string path;
 };
 
 AbPlan plan_of(const AbArguments& options, const Invocation& invocation) {
@@ -309,20 +298,6 @@ AbPlan plan_of(const AbArguments& options, const Invocation& invocation) {
   plan.common.insert(plan.common.end(), invocation.benchmark_arguments.begin(),
                      invocation.benchmark_arguments.end());
   return plan;
-}
-
-/// What too few blocks cannot show is said before they are measured.
-void check_cases(const AbPlan& plan, const InterruptSource& interrupt) {
-  const auto names = names_of_side(plan, plan.a, interrupt);
-  const std::size_t other = names_of_side(plan, plan.b, interrupt).size();
-  if (names.size() != other)
-    throw UsageError(
-        "side A measures {} cases, side B {}: give each side one value for what "
-        "differs, so that every case has its counterpart",
-        names.size(), other);
-  const std::string remark =
-      power_remark(plan.looks.back(), names.size(), Replication::blocks, plan.looks.size());
-  if (!remark.empty()) tell_lines("rdmameter: {}\n", remark);
 }
 
 /// Writes the file again, with the noise of its rows in its context.
@@ -368,9 +343,9 @@ std::vector<std::size_t> open_cases(const std::string& output, ComparisonOptions
 }
 
 /// Fresh blocks of what looks worse alone decide about it: luck does not strike twice.
-Comparison confirm(const AbPlan& plan, const AbArguments& options, const Comparison& first,
-                   const Comparable& measured, const ComparisonOptions& how,
-                   const InterruptSource& interrupt) {
+Comparison confirm(const AbPlan& plan, std::vector<AbCase> cases, const AbArguments& options,
+                   const Comparison& first, const Comparable& measured,
+                   const ComparisonOptions& how, const InterruptSource& interrupt) {
   const std::vector<std::size_t> again = measured_cases(first, measured, doubtful);
   if (again.empty()) return first;
   print_lines("{}\n  Measured again, to confirm: {} of them.\n\n", tally_text(first), again.size());
@@ -378,10 +353,11 @@ Comparison confirm(const AbPlan& plan, const AbArguments& options, const Compari
   const OutputFile output(options.output.empty() ? "" : options.output + ".confirm.json");
   AbPlan fresh = plan;
   fresh.looks = {plan.looks.front()};
-  measure_sides(fresh, again, output.path(), interrupt);
+  keep_only(cases, again);
+  measure_sides(fresh, std::move(cases), output.path, interrupt);
   ComparisonOptions times = how;
   times.gates.clear();
-  return replaced_by(first, compare_sides(read_comparable(output.path()), times));
+  return replaced_by(first, compare_sides(read_comparable(output.path), times));
 }
 
 /// A measurement that failed is no verdict of either side; what the others tell is told
@@ -403,17 +379,18 @@ ExitStatus measure_and_compare(const AbArguments& options, const Invocation& inv
   if (options.output == "-") throw UsageError("ab: -o takes the name of a file");
   check_verdict_files(options.verdict);
   const AbPlan plan = plan_of(options, invocation);
-  check_cases(plan, invocation.interrupt);
+  const std::vector<AbCase> cases = cases_of(plan, invocation.interrupt);
   const OutputFile output(options.output);
-  measure_sides(plan, {}, output.path(), invocation.interrupt,
-                [&] { return open_cases(output.path(), how); });
-  Comparable measured = read_comparable(output.path());
+  measure_sides(plan, cases, output.path, invocation.interrupt,
+                [&] { return open_cases(output.path, how); });
+  Comparable measured = read_comparable(output.path);
   add_noise(options.verdict, measured);
   if (how.gates.empty()) how.gates = measured.gates;
-  if (plan.against_itself) record_noise(output.path(), measured);
+  if (plan.against_itself) record_noise(output.path, measured);
   const Comparison first = compare_sides(measured, how);
   const Comparison last =
-      options.confirm ? confirm(plan, options, first, measured, how, invocation.interrupt) : first;
+      options.confirm ? confirm(plan, cases, options, first, measured, how, invocation.interrupt)
+                      : first;
   return with_failures(write_verdict(last, options.verdict), measured);
 }
 
@@ -423,11 +400,10 @@ Action declare_ab(CLI::App& app) {
              "side A: [NAME=VALUE]... [PROGRAM] [options of run]; a PROGRAM has a / in it. "
              "Default: this program");
   add_option(app, "--b", options->b, "SIDE", "side B, in the same form");
-  app.add_flag("--aa", options->against_itself,
-               help_text("measure --a against itself, and record its noise for later comparisons"));
-  app.add_flag(
-      "--confirm", options->confirm,
-      help_text("measure again the cases that look worse; fail only if they look worse again"));
+  add_flag(app, "--aa", options->against_itself,
+           "measure --a against itself, and record its noise for later comparisons");
+  add_flag(app, "--confirm", options->confirm,
+           "measure again the cases that look worse; fail only if they look worse again");
   add_count(app, "--blocks", options->blocks,
             "measure each case this many times on both sides; 12 can confirm a regression of one "
             "case among 100. Default: 12, then 18, 27 and 40 for the cases that are still suspect "

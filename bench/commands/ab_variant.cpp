@@ -13,6 +13,7 @@
 #include "bench/options/token.h"
 #include "core/base/error.h"
 #include "core/base/parse_value.h"
+#include "reports/stats/sample.h"
 
 namespace rdmameter {
 namespace {
@@ -20,22 +21,18 @@ namespace {
 constexpr const char* kThisProgram = "/proc/self/exe";
 
 std::vector<std::string> words_of(const Variant& side, const std::string& text) {
-  std::vector<std::string> words;
-  for (const ShellWord& word : split_words(text)) {
-    if (word.open_quote != '\0')
-      throw UsageError("--{} {}: the quote {} is never closed", side.letter, side.text,
-                       word.open_quote);
-    words.push_back(word.text);
-  }
-  return words;
+  const std::vector<ShellWord> words = split_words(text);
+  if (!words.empty() && words.back().open_quote != '\0')
+    throw UsageError("--{} {}: the quote {} is never closed", side.letter, side.text,
+                     words.back().open_quote);
+  return mapped(words, &ShellWord::text);
 }
 
 bool is_assignment(const std::string& word) {
-  const auto equals = word.find('=');
-  return equals != word.npos && equals > 0 &&
-         std::isdigit(static_cast<unsigned char>(word[0])) == 0 &&
-         std::all_of(word.begin(), word.begin() + static_cast<std::ptrdiff_t>(equals),
-                     [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; });
+  const std::string_view name = std::string_view(word).substr(0, word.find('='));
+  return name.size() < word.size() && !name.empty() &&
+         std::isdigit(static_cast<unsigned char>(name[0])) == 0 &&
+         std::ranges::all_of(name, [](char c) { return is_word_character(c, "_"); });
 }
 
 std::string this_program() {

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <exception>
 #include <memory>
+#include <numeric>
 #include <optional>
 #include <set>
 #include <string>
@@ -38,41 +39,24 @@
 #include "core/result/result_file.h"
 #include "core/session/initiator.h"
 #include "core/verbs/port_choice.h"
+#include "reports/stats/sample.h"
 #include "reports/summary/facts.h"
-#include "reports/summary/line_rate.h"
 #include "reports/text/text.h"
 
 namespace rdmameter {
 namespace {
 
-struct CheckRequest {
-  RunHost host;
+struct CheckRequest : MeasuringOptions {  // of the positionals one, HOST
+  HostOptions host_options;
   std::vector<std::string> devices;  ///< none: the ends choose one; kAllDevices alone: all
   std::vector<std::string> peers;    ///< none, or one for each of the devices
   bool gpu = false, brief = false;
+  std::optional<double> time_s;
+  std::string expect;  ///< a result file; empty: none
+
+  // What these come to:
+  RunHost host;
   CheckLimits limits;
-  std::string expect, output;  ///< result files; empty: none
-};
-
-/// Gives each row the bounds of its own devices, and keeps it. The result's context describes only
-/// those of the first.
-class CheckRows final : public RunOutput {
- public:
-  CheckRows(const std::string& output, const Json& context) : RunOutput(output, context, {}) {
-    omit_lines();
-  }
-
-  void of_devices(const Json& context) { bounds_.emplace(context); }
-  void row(const Row& row) override {
-    rows_.push_back(std::make_unique<Row>(row));
-    bounds_->note(*rows_.back());
-    RunOutput::row(*rows_.back());
-  }
-  const std::vector<std::unique_ptr<Row>>& rows() const { return rows_; }
-
- private:
-  std::optional<PayloadBounds> bounds_;
-  std::vector<std::unique_ptr<Row>> rows_;  ///< readings borrow them
 };
 
 class CheckRun {
@@ -111,10 +95,9 @@ class CheckRun {
   std::vector<CheckedEnds> ends_;
   std::vector<UnusablePort> unusable_;
   CheckPlan plan_;
-  std::vector<PlannedCase> planned_;  ///< those of plan_
   EarlierRounds earlier_;
   std::vector<CheckSubject> subjects_;  ///< by pair
-  std::unique_ptr<CheckRows> rows_;
+  std::optional<RunOutput> output_;     ///< readings borrow its rows, until more come
   std::vector<Row> expected_;
 };
 
@@ -124,11 +107,12 @@ double CheckRun::elapsed_s() const {
 
 /// Starts the server, where ssh is to, and examines both ends.
 void CheckRun::reach_peer() {
-  if (request_.host.remote) {
+  if (target_.remote) {
     limit_.note("starting the server by ssh");
-    server_ = std::make_unique<RemoteServer>(*request_.host.remote, invocation_.interrupt);
+    server_ = std::make_unique<RemoteServer>(*target_.remote, invocation_.interrupt);
     target_.session.server = server_->address();
     target_.session.token = server_->token();
+    target_.remote.reset();
   }
   limit_.note("examining this machine");
   here_ = examination_json(examine({}, try_devices()));
@@ -154,18 +138,15 @@ std::string CheckRun::peer_of(const std::string& device) {
 /// Those that can be used, and those that the earlier check has: what is missing is broken.
 std::vector<std::string> CheckRun::all_devices() {
   std::vector<std::string> devices;
-  const auto add = [&](const std::string& device) {
-    if (std::ranges::find(devices, device) == devices.end()) devices.push_back(device);
-  };
   const std::vector<PortFacts> ports = list_ports("", kAuto);
   const std::set<std::string> expected = expected_devices(expected_);
   for (const PortFacts& port : ports)
     if (port.usable())
-      add(port.device);
+      add_once(devices, port.device);
     else if (const std::string why = why_unusable(port, ports);
              !why.empty() && !expected.contains(port.device))
       unusable_.push_back({port.where(), why});
-  std::ranges::for_each(expected, add);
+  for (const std::string& device : expected) add_once(devices, device);
   return devices;
 }
 
@@ -188,11 +169,11 @@ std::vector<CheckedEnds> CheckRun::chosen_ends() {
 /// Of several devices one that cannot be opened is broken, as is one that the earlier check has; the
 /// others are measured.
 std::unique_ptr<Measurer> CheckRun::open(std::size_t pair) {
-  std::vector<PlannedCase> cases;
-  for (const CheckCase& one : plan_.cases)
-    if (one.pair == pair) cases.push_back(one.planned);
+  const auto cases =
+      filtered(plan_.cases, [pair](const CheckCase& one) { return one.pair == pair; });
   try {
-    return make_measurer(target_, cases, clock_, invocation_.interrupt);
+    return make_measurer(target_, mapped(cases, &CheckCase::planned), clock_,
+                         invocation_.interrupt);
   } catch (const NotConnected&) {
     throw;
   } catch (const Interrupted&) {
@@ -209,29 +190,32 @@ void CheckRun::describe(std::size_t pair, const Measurer& measurer) {
   CheckSubject& subject = subjects_[pair];
   if (measurer.usable()) subject.context = {{"rdmameter", ends}};
   if (subject.name.empty()) subject.name = text_at(ends, "/initiator/device/name");
-  if (!rows_)
-    rows_ = std::make_unique<CheckRows>(
-        request_.output, result_context(invocation_.command_line, {}, flags_, clock_, measurer));
-  rows_->of_devices(subject.context);
+  if (!output_) {
+    output_.emplace(request_.output,
+                    result_context(invocation_.command_line, {}, flags_, clock_, measurer),
+                    std::vector<PlannedCase>());
+    output_->omit_lines();
+  }
+  output_->bound_by(subject.context);  // the result's context describes only the first devices
 }
 
 /// @param which  ascending
 RunTally CheckRun::measure_cases(const std::vector<std::size_t>& which) {
   RunTally tally;
   for (std::size_t pair = 0; pair < subjects_.size() && !tally.interrupted; ++pair) {
-    std::vector<std::size_t> of_pair;
-    std::ranges::copy_if(which, std::back_inserter(of_pair),
-                         [&](std::size_t i) { return plan_.cases[i].pair == pair; });
+    const auto of_pair =
+        filtered(which, [&](std::size_t i) { return plan_.cases[i].pair == pair; });
     if (of_pair.empty()) continue;
     const std::string& name = subjects_[pair].name;
     limit_.note("measuring " + (name.empty() ? "the device" : name));
     try {
       const std::unique_ptr<Measurer> measurer = open(pair);
       describe(pair, *measurer);
-      tally += run_round(planned_, {.which = std::move(of_pair), .repetitions = 1}, earlier_,
-                         *measurer, invocation_.interrupt.word(), *rows_);
+      tally +=
+          run_round(mapped(plan_.cases, &CheckCase::planned), {.which = of_pair, .repetitions = 1},
+                    earlier_, *measurer, invocation_.interrupt.word(), *output_);
     } catch (const Interrupted&) {
-      if (!limit_.passed() || !rows_) throw;
+      if (!limit_.passed() || !output_) throw;
       tally.interrupted = true;
     }
   }
@@ -256,8 +240,8 @@ std::vector<std::size_t> CheckRun::cases_of(std::span<const CheckFinding> findin
 /// One for each time that the case was measured to its end.
 std::vector<const Row*> CheckRun::rows_of(std::size_t planned) const {
   std::vector<const Row*> found;
-  for (const auto& row : rows_->rows())
-    if (row->family_index == planned && !row->interrupted) found.push_back(row.get());
+  for (const Row& row : output_->kept())
+    if (row.family_index == planned && !row.interrupted) found.push_back(&row);
   return found;
 }
 
@@ -294,7 +278,7 @@ std::vector<std::string> CheckRun::notes(std::span<const CheckReading> readings)
 /// At the end of the time, what was found is the verdict; nothing found is none.
 ExitStatus CheckRun::report(RunTally tally, std::vector<CheckFinding> findings) {
   tally.interrupted = tally.interrupted && !limit_.passed();
-  rows_->finish(tally);
+  output_->finish(tally);
   if (tally.interrupted) return ExitStatus::interrupted;
   const std::vector<CheckReading> read = readings();
   const CheckReport report{.subjects = subjects_,
@@ -334,13 +318,10 @@ ExitStatus CheckRun::measure() {
     subjects_.back().name = "all devices";
     subjects_.back().together = true;
   }
-  std::vector<std::size_t> which;
-  for (const CheckCase& one : plan_.cases) {
-    which.push_back(which.size());
-    planned_.push_back(one.planned);
-  }
-  RunTally tally = measure_cases(which);
-  if (!rows_) return ExitStatus::failed;
+  std::vector<std::size_t> all(plan_.cases.size());
+  std::iota(all.begin(), all.end(), std::size_t{0});
+  RunTally tally = measure_cases(all);
+  if (!output_) return ExitStatus::failed;
   std::vector<CheckFinding> findings = judge_check(subjects_, readings(), expected_);
   if (const auto again = cases_of(findings); !again.empty() && !tally.interrupted) {
     tally += measure_cases(again);
@@ -363,13 +344,6 @@ ExitStatus run_check(const CheckRequest& request, const Invocation& invocation) 
   }
   throw MeasurementError(limit.text());
 }
-
-struct CheckArguments : MeasuringOptions {  // of the positionals one, HOST
-  bool loopback = false;
-  std::optional<double> time_s;
-  HostOptions hosts;
-  CheckRequest request;
-};
 
 constexpr double kMostTime_s = 3600;
 
@@ -399,21 +373,12 @@ std::vector<std::string> read_device_names(const std::string& option, const std:
 }
 
 /// Fills what the options say together.
-CheckRequest completed(const CheckArguments& options) {
-  CheckRequest request = options.request;
-  request.output = options.output;
-  if (options.positionals.size() > 1)
-    throw UsageError("name one HOST, where `rdmameter serve` runs");
-  if (options.loopback == !options.positionals.empty())
-    throw UsageError(options.loopback
-                         ? "--loopback: with it there is no HOST"
-                         : "say where the other end is: 'rdmameter check HOST' where 'rdmameter "
-                           "serve' runs, or --loopback to start it here");
-  const std::vector<RunHost> hosts = run_hosts(options.positionals, options.hosts);
-  if (options.loopback)
-    request.host = {.target = {.kind = RunTarget::Kind::loopback}};
-  else
-    request.host = hosts.front();
+CheckRequest completed(CheckRequest request) {
+  if (!request.host_options.loopback && request.positionals.empty())
+    throw UsageError(
+        "say where the other end is: 'rdmameter check HOST' where 'rdmameter serve' runs, or "
+        "--loopback to start it here");
+  request.host = *one_host(request.positionals, request.host_options);
   const auto all = [](const std::vector<std::string>& names) {
     return !names.empty() && names.front() == kAllDevices;
   };
@@ -422,7 +387,7 @@ CheckRequest completed(const CheckArguments& options) {
     throw UsageError(
         "--peer-device: takes one name for each name of --device, in their order, and no 'all'");
   if (request.brief) request.limits = {.time_s = kBriefTime_s, .tests = kBriefTests};
-  request.limits.time_s = options.time_s.value_or(request.limits.time_s);
+  request.limits.time_s = request.time_s.value_or(request.limits.time_s);
   return request;
 }
 
@@ -442,13 +407,12 @@ std::string check_footer() {
       100 * kLeastOfBound, 100 * kLeastOfOthers, 100 * kMostOfLatency);
 }
 
-void declare_check_options(CLI::App& app, CheckArguments& options) {
-  CheckRequest& request = options.request;
-  add_option(app, "HOST", options.positionals, "",
+void declare_check_options(CLI::App& app, CheckRequest& request) {
+  add_option(app, "HOST", request.positionals, "",
              "HOST or HOST:PORT, where `rdmameter serve` runs, or ssh://[USER@]HOST[:PORT], where "
              "it is started by ssh for this check");
-  app.add_flag("--loopback", options.loopback,
-               help_text("start the other end here: each device sends to itself"));
+  add_flag(app, "--loopback", request.host_options.loopback,
+           "start the other end here: each device sends to itself");
   add_option(app, "--device", request.devices, "NAME,...",
              "check these devices, or all that can be used. Default: the one that reaches the peer",
              [](const std::string& list) { return read_device_names("device", list); });
@@ -456,30 +420,29 @@ void declare_check_options(CLI::App& app, CheckArguments& options) {
              "the peer's, one for each of --device. Default: that of the same name, if the peer "
              "has it; else the ends choose",
              [](const std::string& list) { return read_device_names("peer-device", list); });
-  app.add_flag("--gpu", request.gpu,
-               help_text("measure from the memory of a GPU, too, where one is near the device"));
+  add_flag(app, "--gpu", request.gpu,
+           "measure from the memory of a GPU, too, where one is near the device");
   add_option(app, "--expect", request.expect, "FILE",
              "hold the numbers against this result of an earlier check");
-  declare_output_option(app, options);
-  app.add_flag("--brief", request.brief,
-               help_text(fmt::format("one line, in at most {:g} s: for a scheduler's prologue",
-                                     kBriefTime_s)));
-  add_option(app, "--time", options.time_s, "TIME",
+  declare_output_option(app, request);
+  add_flag(app, "--brief", request.brief,
+           fmt::format("one line, in at most {:g} s: for a scheduler's prologue", kBriefTime_s));
+  add_option(app, "--time", request.time_s, "TIME",
              fmt::format("take this time for all devices: {:g} s at least for each test, else "
                          "tests are left out. Default: {:g} s",
                          kLeastTest_s, kCheckTime_s),
              read_check_time);
-  declare_host_options(app, options.hosts);
+  declare_host_options(app, request.host_options);
 }
 
 }  // namespace
 
 Action declare_check(CLI::App& app) {
-  const auto options = std::make_shared<CheckArguments>();
-  declare_check_options(app, *options);
+  const auto request = std::make_shared<CheckRequest>();
+  declare_check_options(app, *request);
   app.footer(check_footer());
-  return [options](const Invocation& invocation) {
-    return run_check(completed(*options), invocation);
+  return [request](const Invocation& invocation) {
+    return run_check(completed(*request), invocation);
   };
 }
 

@@ -213,8 +213,8 @@ Action declare_ci(CLI::App& app) {
   add_count(app, "--runs", options->runs,
             "runs to measure, or with --base-binary blocks. Default: as many as the verdict needs",
             1, kMaxRuns);
-  app.add_flag("--allow-environment-change", options->verdict.allow_environment_change,
-               help_text("compare what was measured on different devices, kernels, links..."));
+  add_flag(app, "--allow-environment-change", options->verdict.allow_environment_change,
+           "compare what was measured on different devices, kernels, links...");
   add_option(app, "RUN", options->common, "", "after --: what 'run' takes besides the plan");
   declare_verdict_options(app, options->verdict);
   app.footer(

@@ -20,8 +20,8 @@ struct CompareArguments {
 Action declare_compare(CLI::App& app) {
   const auto options = std::make_shared<CompareArguments>();
   add_option(app, "FILE", options->files, "", "BASE and NEW; or one result of 'rdmameter ab'");
-  app.add_flag("--allow-environment-change", options->verdict.allow_environment_change,
-               help_text("compare what was measured on different devices, kernels, links..."));
+  add_flag(app, "--allow-environment-change", options->verdict.allow_environment_change,
+           "compare what was measured on different devices, kernels, links...");
   declare_verdict_options(app, options->verdict);
   app.footer(
       "Fail: worse, significantly so among all cases, and by more than the floors.\n"

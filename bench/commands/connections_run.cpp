@@ -9,7 +9,6 @@
 #include <optional>
 
 #include "bench/doctor/examination_text.h"
-#include "bench/remote/remote_server.h"
 #include "bench/running/benchmark_flags.h"
 #include "bench/running/lines/run_output.h"
 #include "bench/running/measurers.h"
@@ -20,6 +19,7 @@
 #include "core/engine/case_memory.h"
 #include "core/log/print.h"
 #include "core/result/output_file.h"
+#include "reports/stats/sample.h"
 #include "reports/summary/facts.h"
 #include "reports/text/text.h"
 #include "reports/topology/connections.h"
@@ -97,16 +97,14 @@ ConnectionPlan plan_connections(const ConnectionsRequest& request, const DeviceQ
             ? fmt::format("not even one connection fits: {}",
                           plan.limits.front().at("reason").get<std::string>())
             : "--over srq and ud carry sends alone: add rc or shared, or --opcode send");
-  std::vector<PlannedCase> planned;
-  for (const ConnectionCase& one : plan.cases) planned.push_back(one.planned);
-  refuse_unused(request.settings.given, planned);
+  refuse_unused(request.settings.given, mapped(plan.cases, &ConnectionCase::planned));
   return plan;
 }
 namespace {
 
 constexpr double kNarrow = 1.02;  ///< a knee between numbers of a smaller ratio is found
 
-/// Writes into each row which point of which curve it is, and keeps it.
+/// Writes into each row which point of which curve it is.
 class CurveRows final : public RunOutput {
  public:
   /// @param cases  borrowed; more may come to them
@@ -127,13 +125,10 @@ class CurveRows final : public RunOutput {
         {"memory_bytes", case_memory_bytes(DeviceCase::usual(test_case, Role::initiator))},
         {"peer_memory_bytes", case_memory_bytes(DeviceCase::usual(test_case, Role::responder))}};
     RunOutput::row(marked);
-    rows_.push_back(std::move(marked));
   }
-  const std::vector<Row>& rows() const { return rows_; }
 
  private:
   const std::vector<ConnectionCase>& cases_;
-  std::vector<Row> rows_;
 };
 
 class ConnectionsRun {
@@ -152,36 +147,26 @@ class ConnectionsRun {
   const ConnectionsRequest& request_;
   const Invocation& invocation_;
   const ClockChoice clock_ = choose_clock();
-  std::unique_ptr<RemoteServer> server_;  // ends after the measurer
   std::vector<ConnectionCase> cases_;
-  std::vector<PlannedCase> planned_;  ///< those of cases_
   EarlierRounds earlier_;
   std::uint64_t round_ = 0;
 };
 
+/// By the first kind and opcode that can be measured; without one the device is not needed.
 std::unique_ptr<Measurer> ConnectionsRun::open() {
-  RunTarget target = request_.host->target;
-  if (request_.host->remote) {
-    server_ = std::make_unique<RemoteServer>(*request_.host->remote, invocation_.interrupt);
-    target.session.server = server_->address();
-    target.session.token = server_->token();
-  }
-  const ConnectionKind& kind = request_.kinds.front();
-  const auto opcode = std::ranges::find_if(
-      request_.opcodes, [&](const ConnectionOpcode& one) { return kind.carries(one.opcode); });
-  const ConnectionOpcode& first =
-      opcode == request_.opcodes.end() ? connection_opcodes().front() : *opcode;
-  const std::array cases{connection_case(kind, first, 1, true, request_.settings).planned};
-  return make_measurer(target, cases, clock_, invocation_.interrupt);
+  std::vector<PlannedCase> cases;
+  for (const ConnectionKind& kind : request_.kinds)
+    for (const ConnectionOpcode& opcode : request_.opcodes)
+      if (kind.carries(opcode.opcode))
+        cases.push_back(connection_case(kind, opcode, 1, true, request_.settings).planned);
+  return make_measurer(request_.host->target, cases, clock_, invocation_.interrupt);
 }
 
 RunTally ConnectionsRun::measure_round(std::vector<std::size_t> which, CurveRows& rows,
                                        Measurer& measurer) {
-  planned_.clear();
-  for (const ConnectionCase& one : cases_) planned_.push_back(one.planned);
-  return run_round(planned_,
+  return run_round(mapped(cases_, &ConnectionCase::planned),
                    {.which = std::move(which),
-                    .repetitions = request_.repetitions,
+                    .repetitions = *request_.repetitions,
                     .seed = request_.order_seed + round_++},
                    earlier_, measurer, invocation_.interrupt.word(), rows);
 }
@@ -226,7 +211,7 @@ std::vector<std::size_t> ConnectionsRun::around_knees(const std::vector<Row>& ro
 
 ExitStatus ConnectionsRun::measure() {
   check_writable(request_.output);
-  const BenchmarkFlags flags = initialize_benchmark({}, request_.repetitions);
+  const BenchmarkFlags flags = initialize_benchmark({}, *request_.repetitions);
   const std::unique_ptr<Measurer> measurer = open();
   ConnectionPlan plan = plan_connections(request_, device_qps(*measurer));
   cases_ = std::move(plan.cases);
@@ -244,7 +229,7 @@ ExitStatus ConnectionsRun::measure() {
   RunTally tally = measure_round(std::move(which), rows, *measurer);
   for (unsigned round = 0; round < kRoundsAtKnee; ++round) {
     if (tally.interrupted || !measurer->usable()) break;
-    which = around_knees(rows.rows());
+    which = around_knees(rows.kept());
     if (which.empty()) break;
     tally += measure_round(std::move(which), rows, *measurer);
   }
@@ -252,7 +237,7 @@ ExitStatus ConnectionsRun::measure() {
   if (request_.output != "-") {
     const TextStyle style = terminal_style();
     const std::string text =
-        connection_text({.path = request_.output, .context = context, .rows = rows.rows()}, style);
+        connection_text({.path = request_.output, .context = context, .rows = rows.kept()}, style);
     print_text(style.utf8 ? text : to_ascii(text));
   }
   return tally.status();

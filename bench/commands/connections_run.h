@@ -11,18 +11,21 @@
 
 #include "bench/cases/connection_cases.h"
 #include "bench/options/command.h"
+#include "bench/options/measuring_options.h"
 #include "bench/options/run_hosts.h"
 
 namespace rdmameter {
 
-struct ConnectionsRequest {
-  std::optional<RunHost> host;  ///< nothing: not said, which a dry run does not mind
+/// With a number of repetitions; axes are those of the settings.
+struct ConnectionsRequest : MeasuringOptions {  // of the positionals one, HOST
+  HostOptions host_options;
   std::vector<ConnectionKind> kinds;
   std::vector<ConnectionOpcode> opcodes;
-  std::uint64_t max_qps = 4096, memory_budget_bytes = 1 << 30, repetitions = 0;
+  std::uint64_t max_qps = 4096, memory_budget_bytes = 1 << 30;
   std::uint64_t order_seed = 0;
   ConnectionSettings settings;
-  std::string output;
+
+  std::optional<RunHost> host;  ///< what they name; nothing: not said, as a dry run may leave it
 };
 
 /// How many QPs a device has for the connections of a run; nothing: it does not say.

@@ -27,7 +27,7 @@ ExitStatus run_devices(bool as_json) {
 
 Action declare_devices(CLI::App& app) {
   const auto as_json = std::make_shared<bool>(false);
-  app.add_flag("--json", *as_json, "print JSON");
+  add_flag(app, "--json", *as_json, "print JSON");
   app.footer(
       "Exit status: 0 there is a device, 77 there is none.\n\n"
       "Examples:\n"

@@ -102,8 +102,8 @@ Action declare_doctor(CLI::App& app) {
   const auto options = std::make_shared<DoctorOptions>();
   add_option(app, "HOST", options->host, "",
              "HOST or HOST:PORT, where `rdmameter serve` runs: that machine is examined, too");
-  app.add_flag("--json", options->json, "print JSON");
-  app.add_flag("--strict", options->strict, "warnings fail, too");
+  add_flag(app, "--json", options->json, "print JSON");
+  add_flag(app, "--strict", options->strict, "warnings fail, too");
   add_count(app, "--port", options->port,
             fmt::format("TCP port of HOST. Default: {}", kDefaultPort), 1, UINT16_MAX);
   add_option(app, "--token-file", options->token_file, "FILE", kTokenFileHelp);

@@ -27,8 +27,8 @@ Action declare_merge(CLI::App& app) {
   const auto request = std::make_shared<MergeRequest>();
   add_option(app, "FILE", request->files, "", "results of the same cases, one for each run");
   add_option(app, "-o,--output", request->output, "FILE", "the merged result; -: stdout");
-  app.add_flag("--allow-environment-change", request->allow_environment_change,
-               help_text("merge what was measured in different environments"));
+  add_flag(app, "--allow-environment-change", request->allow_environment_change,
+           "merge what was measured in different environments");
   app.footer(
       "Rows stay unchanged, and each says which run it is from. Comparisons count runs,\n"
       "not rows, and need five runs on each side.\n\n"

@@ -22,6 +22,7 @@
 #include "core/base/error.h"
 #include "core/base/error_text.h"
 #include "core/log/print.h"
+#include "reports/stats/sample.h"
 #include "reports/text/text.h"
 
 namespace rdmameter {
@@ -109,10 +110,8 @@ ExitStatus run_tool(const PerftestTool& tool, const std::vector<std::string>& ar
   if (name.starts_with("raw_ethernet"))
     throw UsageError(
         "perftest: rdmameter does not send raw Ethernet frames: for {} use perftest itself", name);
-  std::vector<std::string_view> tools;
-  for (const PerftestTool& tool : perftest_tools()) tools.push_back(tool.name);
   throw UsageError("perftest has no tool '{}'{} ('rdmameter perftest --help' names them)", name,
-                   did_you_mean(name, tools));
+                   did_you_mean(name, mapped(perftest_tools(), &PerftestTool::name)));
 }
 
 }  // namespace
@@ -148,8 +147,8 @@ Action declare_perftest(CLI::App& app) {
   add_option(app, "--install", options->install, "DIR",
              "create links to this program, with the names of perftest's tools, in this folder; "
              "files that are there stay");
-  app.add_flag("--options", options->options,
-               help_text("print every option of perftest, and what becomes of it here"));
+  add_flag(app, "--options", options->options,
+           "print every option of perftest, and what becomes of it here");
   app.footer(kPerftestFooter);
   return [options](const Invocation&) { return perftest(*options); };
 }

@@ -11,7 +11,6 @@
 #include "bench/doctor/examination_text.h"
 #include "bench/options/command.h"
 #include "bench/options/run_options.h"
-#include "bench/remote/remote_server.h"
 #include "bench/running/benchmark_flags.h"
 #include "bench/running/lines/run_output.h"
 #include "bench/running/measurers.h"
@@ -23,6 +22,7 @@
 #include "core/result/output_file.h"
 #include "reports/figures/ablation.h"
 #include "reports/figures/retransmit_stalls.h"
+#include "reports/stats/sample.h"
 #include "reports/text/terminal_lines.h"
 
 namespace rdmameter {
@@ -51,10 +51,8 @@ std::vector<PlannedCase> select_cases(const RunOptions& options, const Benchmark
   std::vector<PlannedCase> cases = plan_cases(options.suites);
   if (!options.ablation.empty()) cases = in_design(cases, options.ablation);
   if (!options.backgrounds.empty()) cases = at_each_background(cases, options.backgrounds);
-  std::vector<std::string> names;
-  for (const RunHost& host : options.hosts)
-    if (!host.name.empty()) names.push_back(host.name);
-  if (!names.empty()) cases = at_each_host(cases, names);
+  if (!options.hosts.empty() && !options.hosts.front().name.empty())
+    cases = at_each_host(cases, mapped(options.hosts, &RunHost::name));
   std::erase_if(cases, [&](const PlannedCase& planned) { return !flags.selects(planned.name); });
   if (cases.empty()) throw UsageError("--benchmark_filter={} matches no case", flags.filter);
   return cases;
@@ -77,8 +75,7 @@ void set_repetitions(Until& until, const BenchmarkFlags& flags) {
 struct Place {
   const RunHost& host;
   CaseRange range;
-  std::unique_ptr<RemoteServer> server;  ///< that of ssh://; ends after the measurer
-  std::unique_ptr<Measurer> measurer;    ///< has said bye
+  std::unique_ptr<Measurer> measurer;
 };
 
 /// Hosts whose cases the filter left out have none.
@@ -111,7 +108,6 @@ class HostsRun {
   nlohmann::ordered_json responders();
   RunTally measure_all(RunOutput& output);
   void open(Place& place);
-  std::unique_ptr<Measurer> make(Place& place);
 
   const RunOptions& options_;
   const std::vector<PlannedCase>& cases_;
@@ -127,28 +123,14 @@ class HostsRun {
 /// they are measured without one.
 void HostsRun::open(Place& place) {
   if (place.measurer) return;
+  const auto cases = std::span(cases_).subspan(place.range.first, place.range.count);
   try {
-    place.measurer = make(place);
+    place.measurer = make_measurer(place.host.target, cases, clock_, invocation_.interrupt);
   } catch (const UsageError&) {
     throw;
   } catch (...) {
     place.measurer = std::make_unique<FailedMeasurer>(std::current_exception());
   }
-}
-
-std::unique_ptr<Measurer> HostsRun::make(Place& place) {
-  const auto cases = std::span(cases_).subspan(place.range.first, place.range.count);
-  const auto tried = [](const PlannedCase& planned) { return planned.why_skipped.empty(); };
-  if (std::ranges::none_of(cases, tried)) return std::make_unique<FailedMeasurer>(nullptr);
-  RunTarget target = place.host.target;
-  if (place.host.remote && std::ranges::any_of(cases, [&](const PlannedCase& planned) {
-        return tried(planned) && planned.test_case.needs_responder();
-      })) {
-    place.server = std::make_unique<RemoteServer>(*place.host.remote, invocation_.interrupt);
-    target.session.server = place.server->address();
-    target.session.token = place.server->token();
-  }
-  return make_measurer(target, cases, clock_, invocation_.interrupt);
 }
 
 /// The environments of several hosts. A server does not wait for as long as the hosts before it may
@@ -161,9 +143,7 @@ nlohmann::ordered_json HostsRun::responders() {
     if (const auto environment = place.measurer->responder_environment(); environment.is_object())
       one.update(environment);
     all.push_back(std::move(one));
-    if (&place == &places_.front()) continue;
-    place.measurer.reset();
-    place.server.reset();
+    if (&place != &places_.front()) place.measurer.reset();
   }
   return all;
 }
@@ -194,7 +174,6 @@ RunTally HostsRun::measure_all(RunOutput& output) {
                  ? run_until(cases_, place.range, *options_.until, *place.measurer, stop, output)
                  : run_range(cases_, place.range, flags_, *place.measurer, stop, output);
     place.measurer.reset();
-    place.server.reset();
     if (all.interrupted) break;
   }
   return all;

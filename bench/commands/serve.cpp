@@ -88,9 +88,8 @@ std::string given_token(const ServeArguments& options, const InterruptSource& in
 std::string client_command(const std::string& address, const std::string& token,
                            const std::string& given, const std::string& token_file, bool left) {
   const std::string command = fmt::format("rdmameter run {} write_lat", address);
-  if (left) return "with\n  " + command;
+  if (left || token.empty()) return "with\n  " + command;
   if (token != given) return fmt::format("with\n  {}={} {}", kTokenVariable, token, command);
-  if (token.empty()) return "with\n  " + command;
   if (token_file.empty())
     return fmt::format("with the same {} as here:\n  {}", kTokenVariable, command);
   return fmt::format("with\n  {} {}", command, shell_text({"--token-file", token_file}));
@@ -233,15 +232,13 @@ Action declare_serve(CLI::App& app) {
   add_option(app, "--token-file", options->token_file, "FILE",
              "a file whose first line is the token. Without it: RDMAMETER_TOKEN; without that: a "
              "random one");
-  app.add_flag(
-      "--token-stdin", options->token_stdin,
-      help_text("as `run ssh://HOST` starts it: the first line of stdin is the token, the "
-                "server listens on the address of SSH_CONNECTION and any free port, "
-                "prints both on stdout, lets its client use GPUs, and ends when stdin does"));
-  app.add_flag("--no-auth", options->no_auth,
-               help_text("accept every client that reaches the port, without a token"));
-  app.add_flag("--exclusive", options->exclusive,
-               help_text("serve one client at a time; the others wait"));
+  add_flag(app, "--token-stdin", options->token_stdin,
+           "as `run ssh://HOST` starts it: the first line of stdin is the token, the "
+           "server listens on the address of SSH_CONNECTION and any free port, "
+           "prints both on stdout, lets its client use GPUs, and ends when stdin does");
+  add_flag(app, "--no-auth", options->no_auth,
+           "accept every client that reaches the port, without a token");
+  add_flag(app, "--exclusive", options->exclusive, "serve one client at a time; the others wait");
   add_count(app, "--max-clients", options->max_clients,
             fmt::format("clients that are served at the same time; more wait for up to {} s, and "
                         "are then refused. Default: {}",
@@ -256,9 +253,9 @@ Action declare_serve(CLI::App& app) {
                         "each CPU if that is more",
                         kMinThreads, kThreadsPerCpu),
             1, kMaxThreads);
-  app.add_flag("--gpu", options->gpu,
-               help_text("let clients measure in memory of this machine's GPUs (--peer-memory "
-                         "cuda:N, rocm:N): the process of a client then opens their drivers"));
+  add_flag(app, "--gpu", options->gpu,
+           "let clients measure in memory of this machine's GPUs (--peer-memory "
+           "cuda:N, rocm:N): the process of a client then opens their drivers");
   add_option(app, "--sandbox", options->sandbox.mode, "WHAT",
              "limit what the process of a client may open: off, on (as far as this kernel can) or "
              "required (else do not start). Default: on",

@@ -45,27 +45,25 @@ ExitStatus show(ShowArguments options) {
 Action declare_show(CLI::App& app) {
   const auto options = std::make_shared<ShowArguments>();
   add_option(app, "FILE", options->files, "", "results written by 'rdmameter run -o FILE'");
-  app.add_flag("--csv", options->csv, "one line per row, for spreadsheets and scripts");
-  app.add_flag("--tidy", options->tidy,
-               help_text("with --csv: a column for each axis, for pandas and the like"));
-  app.add_flag("--all", options->all,
-               help_text("settings at their defaults and all facts of both ends, too"));
-  app.add_flag(
-      "--percentiles", options->percentiles,
-      help_text(
-          "a table of percentiles for every latency case, up to the last with enough samples"));
-  app.add_flag("--loss-report", options->loss,
-               help_text("what loss costs: samples that waited for a timeout, an RNR NAK or a "
-                         "sequence NAK, and what the drivers counted"));
-  app.add_flag("--histogram", options->with_histogram,
-               help_text("a histogram for every latency case, a matrix for every topology; without "
-                         "it only if there are few"));
-  app.add_flag("--no-histogram", options->no_histogram, "tables alone");
+  add_flag(app, "--csv", options->csv, "one line per row, for spreadsheets and scripts");
+  add_flag(app, "--tidy", options->tidy,
+           "with --csv: a column for each axis, for pandas and the like");
+  add_flag(app, "--all", options->all,
+           "settings at their defaults and all facts of both ends, too");
+  add_flag(app, "--percentiles", options->percentiles,
+           "a table of percentiles for every latency case, up to the last with enough samples");
+  add_flag(app, "--loss-report", options->loss,
+           "what loss costs: samples that waited for a timeout, an RNR NAK or a "
+           "sequence NAK, and what the drivers counted");
+  add_flag(app, "--histogram", options->with_histogram,
+           "a histogram for every latency case, a matrix for every topology; without "
+           "it only if there are few");
+  add_flag(app, "--no-histogram", options->no_histogram, "tables alone");
   add_case_option(app, options->cases);
   add_predict_option(app, options->predict);
   add_memory_budget_option(app, options->memory_budget_bytes);
-  app.add_flag("--judge-shared", options->judge_shared,
-               help_text("name slow ranks of a topology even where ranks shared cores"));
+  add_flag(app, "--judge-shared", options->judge_shared,
+           "name slow ranks of a topology even where ranks shared cores");
   app.footer(
       "Examples:\n"
       "  rdmameter show result.json\n"

@@ -114,8 +114,8 @@ void declare_options(CLI::App& app, TopoOptions& options) {
                             std::back_inserter(graphs));
         return graphs;
       });
-  app.add_flag("--list", options.list, help_text("print graphs, traffics and schedules, and exit"));
-  app.add_flag("--dry-run", options.dry_run, help_text("print the cases, and exit"));
+  add_flag(app, "--list", options.list, "print graphs, traffics and schedules, and exit");
+  add_flag(app, "--dry-run", options.dry_run, "print the cases, and exit");
   add_count(
       app, "--ranks", options.ranks,
       "number of ranks: how many to start here, or under a launcher how many it must have started",
@@ -145,8 +145,8 @@ void declare_options(CLI::App& app, TopoOptions& options) {
              "measure nothing: run the ranks in this process, in virtual time, on a network like "
              "delay:2us,rate:100Gb/s, or like the one of a result, from:FILE "
              "(docs/topologies-reference.md has all of it)");
-  app.add_flag("--judge-shared", options.judge_shared,
-               help_text("look for a slow rank or pair of ranks even where ranks share cores"));
+  add_flag(app, "--judge-shared", options.judge_shared,
+           "look for a slow rank or pair of ranks even where ranks share cores");
   add_predict_option(app, options.predict);
   add_memory_budget_option(app, options.memory_budget_bytes);
   std::vector<const Axis*> chosen;
@@ -168,7 +168,7 @@ std::string list_text(std::string_view title, std::span<const Row* const> rows) 
 TopoOptions completed(TopoOptions options) {
   if (options.graphs.empty())
     throw UsageError("name at least one graph ('rdmameter topo --list' prints them)");
-  if (std::ranges::find(options.given, "traffic", &GivenAxis::option) == options.given.end())
+  if (find_given(options.given, "traffic") == nullptr)
     options.given.push_back({&topology_axis("traffic"), {"pairs", "alltoall", "flood"}});
   if (!options.scale.empty()) options.given.push_back({&topology_axis("ranks"), options.scale});
   return options;
@@ -177,8 +177,8 @@ TopoOptions completed(TopoOptions options) {
 /// @throws UsageError  an unknown graph, traffic or schedule; more ranks than there are
 std::vector<PlannedCase> plan(const TopoOptions& options, std::uint64_t ranks) {
   std::vector<GivenAxis> given = options.given;
-  const auto scale = std::ranges::find(given, "ranks", &GivenAxis::option);
-  if (scale == given.end())
+  const GivenAxis* const scale = find_given(given, "ranks");
+  if (scale == nullptr)
     given.push_back({&topology_axis("ranks"), {std::to_string(ranks)}});
   else
     for (const std::string& count : scale->values)

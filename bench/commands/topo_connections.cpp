@@ -48,26 +48,20 @@ constexpr const char* kConnectionsFooter =
     "  rdmameter topo connections --loopback --over rc --opcode write --max-qps 512\n"
     "  rdmameter show connections.json";
 
-struct ConnectionsOptions : MeasuringOptions {  // of the positionals one, HOST
-  bool loopback = false;
-  HostOptions hosts;
-  ConnectionsRequest request;
-};
-
 /// Of a list those that it names, each once; of an empty one all.
 /// @param find  the one of a name, if there is one
 template <class Named, class Find>
 std::vector<Named> named_in(std::string_view option, std::string_view list,
                             std::span<const Named> known, std::string_view takes, Find find) {
   std::vector<Named> found;
-  std::vector<std::string_view> names;
-  for (const Named& one : known) names.push_back(one.name);
   if (list.empty()) return {known.begin(), known.end()};
   for (const std::string_view word : split(list, ",")) {
     const std::optional<Named> one = find(word);
     if (!one)
       throw UsageError("{} '{}': takes {}, several with commas between them{}", option, list, takes,
-                       did_you_mean(word, names));
+                       did_you_mean(word, mapped(known, [](const Named& each) {
+                                      return std::string_view(each.name);
+                                    })));
     if (std::ranges::find(found, one->name, &Named::name) == found.end()) found.push_back(*one);
   }
   return found;
@@ -97,37 +91,24 @@ std::uint64_t read_iterations(const std::string& text) {
 }
 
 /// Fills what the options say together.
-ConnectionsRequest completed(const ConnectionsOptions& options) {
-  ConnectionsRequest request = options.request;
-  request.output = options.output;
-  request.repetitions = options.repetitions.value_or(kDefaultRepetitions);
-  request.settings.given = options.given;
-  for (const GivenAxis& one : options.given) {
+ConnectionsRequest completed(ConnectionsRequest request) {
+  std::vector<GivenAxis>& given = request.settings.given;
+  for (const GivenAxis& one : given) {
     if (one.values.size() != 1) throw UsageError("--{}: takes one value here", one.option());
     if (one.option() == "device" && one.values.front() == "null")
       throw UsageError("--device null: that device has no connections");
   }
-  if (std::ranges::find(options.given, "size", &GivenAxis::option) == options.given.end())
-    request.settings.given.push_back({find_axis("size"), {kDefaultSize}});
-  if (options.positionals.size() > 1)
-    throw UsageError("name one HOST, where `rdmameter serve` runs");
-  if (options.loopback && !options.positionals.empty())
-    throw UsageError("--loopback: with it there is no HOST");
-  const std::vector<RunHost> hosts = run_hosts(options.positionals, options.hosts);
-  if (options.loopback)
-    request.host = {.target = {.kind = RunTarget::Kind::loopback}};
-  else if (!hosts.empty())
-    request.host = hosts.front();
+  if (find_given(given, "size") == nullptr) given.push_back({find_axis("size"), {kDefaultSize}});
+  request.host = one_host(request.positionals, request.host_options);
   return request;
 }
 
-ExitStatus topo_connections(const ConnectionsOptions& options, const Invocation& invocation) {
-  const ConnectionsRequest request = completed(options);
-  if (options.dry_run) {
+ExitStatus topo_connections(const ConnectionsRequest& typed, const Invocation& invocation) {
+  const ConnectionsRequest request = completed(typed);
+  if (request.dry_run) {
     const ConnectionPlan plan = plan_connections(request, {});
-    std::vector<PlannedCase> cases;
-    for (const ConnectionCase& one : plan.cases) cases.push_back(one.planned);
-    const DryRun would = dry_run(cases, request.repetitions);
+    const DryRun would =
+        dry_run(mapped(plan.cases, &ConnectionCase::planned), *request.repetitions);
     std::string text = would.text;
     for (const auto& limit : plan.limits)
       text += fmt::format("{} ends at {}: {}\n", limit.at("kind").get<std::string>(),
@@ -161,14 +142,14 @@ std::string axis_default(const Axis& axis) {
   return fmt::format("Default: {}, for latencies {}", axis.bandwidth_default, axis.latency_default);
 }
 
-void declare_connections_options(CLI::App& app, ConnectionsOptions& options) {
-  add_option(app, "HOST", options.positionals, "",
+void declare_connections_options(CLI::App& app, ConnectionsRequest& request) {
+  add_option(app, "HOST", request.positionals, "",
              "HOST or HOST:PORT, where `rdmameter serve` runs, or ssh://[USER@]HOST[:PORT], where "
              "it is started by ssh for this run");
-  app.add_flag("--loopback", options.loopback, help_text("start the other end here, for this run"));
-  app.add_flag("--dry-run", options.dry_run, help_text("print the cases, and exit"));
-  ConnectionsRequest& request = options.request;
-  declare_output_option(app, options);
+  add_flag(app, "--loopback", request.host_options.loopback,
+           "start the other end here, for this run");
+  add_flag(app, "--dry-run", request.dry_run, "print the cases, and exit");
+  declare_output_option(app, request);
   request.kinds.assign(connection_kinds().begin(), connection_kinds().end());
   add_option(app, "--over", request.kinds, "KIND,...", kinds_help(), [](const std::string& list) {
     return named_in("--over", list, connection_kinds(), "rc, srq, ud, shared:T (2 to 256 threads)",
@@ -192,8 +173,9 @@ void declare_connections_options(CLI::App& app, ConnectionsOptions& options) {
   add_count(app, "--window", request.settings.window,
             "messages outstanding in all; each connection has one at least. Default: 256", 1,
             32768);
+  request.repetitions = kDefaultRepetitions;
   declare_repetitions_option(
-      app, options,
+      app, request,
       fmt::format("measure each number N times, each time in another order of all numbers. "
                   "Default: {}",
                   kDefaultRepetitions));
@@ -207,19 +189,18 @@ void declare_connections_options(CLI::App& app, ConnectionsOptions& options) {
              "messages of each latency, two for each connection at least; 0: measure rates alone. "
              "Default: 2000",
              read_iterations);
-  declare_host_options(app, options.hosts);
-  std::vector<const Axis*> chosen;
-  for (const std::string_view axis : kChosenAxes) chosen.push_back(find_axis(axis));
-  declare_axes(app, chosen, {}, options.given, axis_default);
+  declare_host_options(app, request.host_options);
+  const auto chosen = mapped(kChosenAxes, [](std::string_view axis) { return find_axis(axis); });
+  declare_axes(app, chosen, {}, request.settings.given, axis_default);
 }
 
 }  // namespace
 
 Action declare_topo_connections(CLI::App& app) {
-  const auto options = std::make_shared<ConnectionsOptions>();
-  declare_connections_options(app, *options);
+  const auto request = std::make_shared<ConnectionsRequest>();
+  declare_connections_options(app, *request);
   app.footer(kConnectionsFooter);
-  return [options](const Invocation& invocation) { return topo_connections(*options, invocation); };
+  return [request](const Invocation& invocation) { return topo_connections(*request, invocation); };
 }
 
 }  // namespace rdmameter

@@ -50,9 +50,6 @@ class SimulatedMeasurer final : public Measurer {
     outcome.extra["path"] = "simulated";
     return outcome;
   }
-  bool usable() const override { return true; }
-  nlohmann::ordered_json initiator_environment() const override { return nullptr; }
-  nlohmann::ordered_json responder_environment() const override { return nullptr; }
 
  private:
   const SimNetwork network_;
@@ -65,18 +62,14 @@ constexpr std::string_view kKnownAxes[] = {
     "active",     "qps-per-edge", "opcode",     "seed",     "size",  "depth",
     "cq-sharing", "recv",         "iterations", "warmup",   "verify"};
 
-bool is_given(std::span<const GivenAxis> given, std::string_view option) {
-  return std::ranges::find(given, option, &GivenAxis::option) != given.end();
-}
-
 /// All samples of a pair are alike, and those of an exchange begin at a barrier; but a p50 takes 20
 /// of all ranks. A stream needs time to fill its queues.
 void set_counts(TestCase& test_case, std::span<const GivenAxis> given) {
   const TrafficMode mode = read_traffic(test_case.traffic).entry->traffic_mode;
   const bool streams = mode == TrafficMode::stream || mode == TrafficMode::drawn;
-  if (!is_given(given, "iterations"))
+  if (find_given(given, "iterations") == nullptr)
     test_case.iterations = streams ? 512 : 1 + 20 / test_case.ranks;
-  if (!is_given(given, "warmup")) test_case.warmup = streams ? 64 : 0;
+  if (find_given(given, "warmup") == nullptr) test_case.warmup = streams ? 64 : 0;
 }
 
 }  // namespace

@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/options/command.h"
 
-#include <fmt/core.h>
-
 #include <algorithm>
 
-#include "core/base/error.h"
-#include "core/base/parse_value.h"
 #include "reports/text/text.h"
 
 namespace rdmameter {
@@ -137,14 +133,6 @@ std::string HelpLayout::make_subcommands(const CLI::App* app, CLI::AppFormatMode
   for (const CLI::App* sub : app->get_subcommands(nullptr))
     text += described(sub->get_name(), sub->get_description());
   return text.empty() ? "" : "\nSubcommands:\n" + text;
-}
-
-std::uint64_t read_count(std::string_view option, std::string_view text, std::uint64_t min,
-                         std::uint64_t max) {
-  const auto value = parse_count(text);
-  if (!value || *value < min || *value > max)
-    throw invalid_value(option, text, fmt::format("a whole number from {} to {}", min, max));
-  return *value;
 }
 
 }  // namespace rdmameter

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "core/base/error_text.h"
+#include "core/base/parse_value.h"
 
 namespace rdmameter {
 
@@ -87,9 +88,10 @@ CLI::Option* add_option(CLI::App& app, const std::string& names, Target& target,
       ->type_name(type);
 }
 
-/// @throws UsageError naming the option and its range
-std::uint64_t read_count(std::string_view option, std::string_view text, std::uint64_t min,
-                         std::uint64_t max);
+/// An option without a value.
+inline void add_flag(CLI::App& app, const char* name, bool& target, std::string_view description) {
+  app.add_flag(name, target, help_text(description));
+}
 
 /// A whole number from min to max.
 template <class Target>

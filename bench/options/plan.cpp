@@ -19,6 +19,7 @@
 #include "core/base/input_file.h"
 #include "core/base/printable.h"
 #include "reports/compare/gate.h"
+#include "reports/stats/sample.h"
 #include "reports/text/text.h"
 
 namespace rdmameter {
@@ -32,9 +33,8 @@ const Axis& axis_named(std::string_view option) {
   if (std::ranges::find(kNotItsOwn, option) != kNotItsOwn.end())
     throw UsageError("--{}: it goes on for as long as the case beside it is measured", option);
   if (const Axis* axis = find_axis(option)) return *axis;
-  std::vector<std::string_view> known;
-  for (const Axis& axis : axes()) known.push_back(axis.option);
-  throw UsageError("there is no axis '--{}'{}", option, did_you_mean(option, known));
+  throw UsageError("there is no axis '--{}'{}", option,
+                   did_you_mean(option, mapped(axes(), &Axis::option)));
 }
 
 /// "--size 64K", "--size=64K" or, of a switch, "--verify".
@@ -183,17 +183,25 @@ class Reader {
                                              "background", "axes", "tests", "suite"},
                "a plan");
     Plan plan;
-    if (const auto* axes = table.get("axes")) plan.given = read_axes(*axes);
-    if (const auto* repetitions = table.get("repetitions"))
-      plan.repetitions = read_repetitions(*repetitions);
-    if (const auto* until = table.get("until")) plan.goals = read_goals(*until);
-    if (const auto* budget = table.get("budget")) plan.budget_ns = read_plan_budget(*budget);
-    if (const auto* gates = table.get("gates")) plan.gates = read_gates(*gates);
-    if (const auto* background = table.get("background"))
-      plan.backgrounds = read_background(*background);
-    if (const auto* tests = table.get("tests"))
-      plan.suites.push_back({read_tests(*tests), plan.given});
-    if (const auto* suites = table.get("suite")) read_suites(*suites, plan);
+    const auto at = [&](const char* key, auto read) {
+      if (const toml::node* node = table.get(key)) within(*node, [&] { read(*node); });
+    };
+    at("axes", [&](const toml::node& node) { plan.given = read_axes(node); });
+    at("repetitions", [&](const toml::node& node) { plan.repetitions = read_repetitions(node); });
+    at("until", [&](const toml::node& node) { plan.goals = read_until(text_of(node, "until")); });
+    at("budget",
+       [&](const toml::node& node) { plan.budget_ns = read_budget(values_text(node, "budget")); });
+    at("gates", [&](const toml::node& node) {
+      plan.gates = texts_of(node, "a gate");
+      for (const std::string& gate : plan.gates) require_gate(gate);
+    });
+    at("background", [&](const toml::node& node) {
+      plan.backgrounds = read_backgrounds(texts_of(node, "a background"));
+    });
+    at("tests", [&](const toml::node& node) {
+      plan.suites.push_back({read_tests(node), plan.given});
+    });
+    at("suite", [&](const toml::node& node) { read_suites(node, plan); });
     if (plan.suites.empty())
       throw UsageError(
           "{}: names no test: give tests = [\"write_lat\"], or [[suite]] with its own tests",
@@ -202,8 +210,12 @@ class Reader {
   }
 
  private:
+  struct Refusal : UsageError {  // has its place
+    using UsageError::UsageError;
+  };
+
   [[noreturn]] void refuse(const toml::node& node, const std::string& why) const {
-    throw UsageError("{}: line {}: {}", path_, node.source().begin.line, printable(why));
+    throw Refusal("{}: line {}: {}", path_, node.source().begin.line, printable(why));
   }
 
   toml::table parse() const {
@@ -223,9 +235,9 @@ class Reader {
                   const char* what) const {
     for (const auto& [key, value] : table)
       if (std::ranges::find(known, key.str()) == known.end())
-        throw UsageError("{}: line {}: {} has no key '{}'{} (keys: {})", path_,
-                         key.source().begin.line, what, printable(key.str()),
-                         did_you_mean(key.str(), known), fmt::join(known, ", "));
+        throw Refusal("{}: line {}: {} has no key '{}'{} (keys: {})", path_,
+                      key.source().begin.line, what, printable(key.str()),
+                      did_you_mean(key.str(), known), fmt::join(known, ", "));
   }
 
   const toml::table& table_of(const toml::node& node, const char* what) const {
@@ -254,27 +266,6 @@ class Reader {
     return static_cast<std::uint64_t>(*number);
   }
 
-  std::vector<UntilGoal> read_goals(const toml::node& node) const {
-    const std::string text = text_of(node, "until");
-    return within(node, [&] { return read_until(text); });
-  }
-
-  std::uint64_t read_plan_budget(const toml::node& node) const {
-    const std::string text = values_text(node, "budget");
-    return within(node, [&] { return read_budget(text); });
-  }
-
-  std::vector<std::string> read_gates(const toml::node& node) const {
-    const std::vector<std::string> gates = texts_of(node, "a gate");
-    for (const std::string& gate : gates) within(node, [&] { require_gate(gate); });
-    return gates;
-  }
-
-  std::vector<std::shared_ptr<const Background>> read_background(const toml::node& node) const {
-    const std::vector<std::string> texts = texts_of(node, "a background");
-    return within(node, [&] { return read_backgrounds(texts); });
-  }
-
   std::vector<const Test*> read_tests(const toml::node& node) const {
     const std::vector<std::string> names = texts_of(node, "a test");
     if (names.empty()) refuse(node, "tests is empty");
@@ -297,9 +288,7 @@ class Reader {
 
   std::vector<GivenAxis> read_axes(const toml::node& node) const {
     const toml::table& table = table_of(node, "axes");
-    std::vector<std::string_view> known;
-    for (const Axis& axis : axes()) known.push_back(axis.option);
-    check_keys(table, known, "axes");
+    check_keys(table, mapped(axes(), &Axis::option), "axes");
     std::vector<GivenAxis> given;
     for (const Axis& axis : axes())
       if (const toml::node* value = table.get(axis.option))
@@ -329,6 +318,8 @@ class Reader {
   auto within(const toml::node& node, Read read) const -> decltype(read()) {
     try {
       return read();
+    } catch (const Refusal&) {
+      throw;
     } catch (const UsageError& error) {
       refuse(node, error.what());
     }

@@ -125,17 +125,16 @@ void declare_verdict_options(CLI::App& app, VerdictOptions& options) {
              "as a standard deviation; p99 3.3 times, p99.9 6.7 times as much [percent]. "
              "Default: 3",
              kMost, kPercent);
-  app.add_flag("--strict", options.strict,
-               help_text("end with 3 (not proven) where NEW lacks a case of BASE"));
-  app.add_flag("--inconclusive-ok", options.inconclusive_ok,
-               help_text("end with 0 where nothing fails, although a case is suspect or "
-                         "inconclusive"));
-  app.add_flag("--all", options.every_metric, help_text("print every case with every metric"));
+  add_flag(app, "--strict", options.strict,
+           "end with 3 (not proven) where NEW lacks a case of BASE");
+  add_flag(app, "--inconclusive-ok", options.inconclusive_ok,
+           "end with 0 where nothing fails, although a case is suspect or "
+           "inconclusive");
+  add_flag(app, "--all", options.every_metric, "print every case with every metric");
   add_option(app, "--junit", options.junit, "FILE", "write the verdicts as JUnit XML");
   add_option(app, "--markdown", options.markdown, "FILE",
              "add the verdicts as a table to a file, such as a CI's summary page");
-  app.add_flag("--github", options.github,
-               help_text("annotate a GitHub run: at most ten lines, on stdout"));
+  add_flag(app, "--github", options.github, "annotate a GitHub run: at most ten lines, on stdout");
 }
 
 void add_noise(const VerdictOptions& options, Comparable& file) {

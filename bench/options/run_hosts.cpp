@@ -14,6 +14,7 @@
 #include "core/base/parse_value.h"
 #include "core/base/printable.h"
 #include "core/wire/socket.h"
+#include "reports/stats/sample.h"
 #include "reports/summary/facts.h"
 #include "reports/text/text.h"
 
@@ -27,11 +28,8 @@ constexpr std::string_view kSshOptions[]{
 
 /// @param others  that it may have besides letters and digits
 bool safe(std::string_view text, std::string_view others) {
-  const auto harmless = [others](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-           others.find(c) != others.npos;
-  };
-  return !text.empty() && text.front() != '-' && std::ranges::all_of(text, harmless);
+  return !text.empty() && text.front() != '-' &&
+         std::ranges::all_of(text, [others](char c) { return is_word_character(c, others); });
 }
 
 UsageError bad_url(std::string_view url) {
@@ -41,14 +39,11 @@ UsageError bad_url(std::string_view url) {
 }
 
 std::vector<std::string> ssh_words(std::string_view ssh) {
-  std::vector<std::string> words;
-  for (const ShellWord& word : split_words(ssh)) {
-    if (word.open_quote != '\0')
-      throw UsageError("--ssh-command: a quote ({}) is not closed", word.open_quote);
-    words.push_back(word.text);
-  }
+  const std::vector<ShellWord> words = split_words(ssh);
   if (words.empty()) throw UsageError("--ssh-command takes ssh's name and options: 'ssh -i KEY'");
-  return words;
+  if (const char quote = words.back().open_quote; quote != '\0')
+    throw UsageError("--ssh-command: a quote ({}) is not closed", quote);
+  return mapped(words, &ShellWord::text);
 }
 
 void check_program(const std::string& program) {
@@ -130,8 +125,8 @@ RunHost run_host(const std::string& text, const HostOptions& options) {
         kTokenVariable);
   RunHost host{.target = {.kind = RunTarget::Kind::host}};
   if (by_ssh(text)) {
-    host.remote = remote_start(text, options.ssh_command.value_or("ssh"),
-                               options.remote_program.value_or("rdmameter"));
+    host.target.remote = remote_start(text, options.ssh_command.value_or("ssh"),
+                                      options.remote_program.value_or("rdmameter"));
     return host;
   }
   host.target.session.server = parse_address(text, options.port.value_or(kDefaultPort));
@@ -168,6 +163,14 @@ std::vector<RunHost> run_hosts(std::span<const std::string> texts, const HostOpt
     if (!options.hosts.empty()) hosts.back().name = text;
   }
   return hosts;
+}
+
+std::optional<RunHost> one_host(std::span<const std::string> texts, const HostOptions& options) {
+  if (texts.size() > 1) throw UsageError("name one HOST, where `rdmameter serve` runs");
+  if (options.loopback && !texts.empty()) throw UsageError("--loopback: with it there is no HOST");
+  const std::vector<RunHost> hosts = run_hosts(texts, options);
+  if (options.loopback) return RunHost{.target = {.kind = RunTarget::Kind::loopback}};
+  return hosts.empty() ? std::nullopt : std::optional(hosts.front());
 }
 
 void declare_host_options(CLI::App& app, HostOptions& options) {

@@ -9,7 +9,6 @@
 #include <string_view>
 #include <vector>
 
-#include "bench/remote/remote_server.h"
 #include "bench/running/measurers.h"
 
 namespace CLI {
@@ -30,6 +29,7 @@ RemoteStart remote_start(std::string_view url, std::string_view ssh, const std::
 
 /// The options that name hosts.
 struct HostOptions {
+  bool loopback = false;
   std::string hosts, token_file;
   std::optional<std::uint16_t> port;
   std::optional<std::string> ssh_command, remote_program;
@@ -42,7 +42,6 @@ void declare_host_options(CLI::App& app, HostOptions& options);
 struct RunHost {
   std::string name;  ///< that its cases have; empty: they need none
   RunTarget target;
-  std::optional<RemoteStart> remote;  ///< the target is a server that is to be started so
 };
 
 /// The lines of a file, without comments (#) and blank lines.
@@ -52,5 +51,10 @@ std::vector<std::string> read_host_list(const std::string& path);
 /// @param texts  HOST, HOST:PORT or ssh://[USER@]HOST[:PORT] each
 /// @throws UsageError  one is malformed, or an option has no meaning for any of them
 std::vector<RunHost> run_hosts(std::span<const std::string> texts, const HostOptions& options);
+
+/// That of a command which measures with one HOST, or by --loopback with none; nothing: neither is
+/// said.
+/// @throws UsageError  both are, or several are named; as run_hosts()
+std::optional<RunHost> one_host(std::span<const std::string> texts, const HostOptions& options);
 
 }  // namespace rdmameter

@@ -16,6 +16,7 @@
 #include "core/base/error.h"
 #include "core/base/parse_value.h"
 #include "reports/stats/factorial.h"
+#include "reports/stats/sample.h"
 
 namespace rdmameter {
 namespace {
@@ -42,8 +43,7 @@ const Axis& factor_axis(std::string_view option) {
 }
 
 std::vector<std::string> levels_in(std::vector<GivenAxis>& given, const Axis& axis) {
-  const auto found = std::ranges::find(given, axis.option, &GivenAxis::option);
-  if (found != given.end()) return found->values;
+  if (const GivenAxis* const found = find_given(given, axis.option)) return found->values;
   const auto* const usual = std::ranges::find(kUsualLevels, axis.option, &UsualLevels::option);
   if (usual == std::end(kUsualLevels))
     throw UsageError("--ablate {0}: give the two values to compare, as --{0} A,B", axis.option);
@@ -95,8 +95,7 @@ std::vector<PlannedCase> in_design(const std::vector<PlannedCase>& cases,
   for (const PlannedCase& planned : cases) {
     auto& own = experiments[experiment_of(planned, factors)];
     if (!own.empty()) continue;
-    std::ranges::copy_if(factors, std::back_inserter(own),
-                         [&](const auto& factor) { return has_factor(planned, factor); });
+    own = filtered(factors, [&](const auto& factor) { return has_factor(planned, factor); });
     if (own.empty())
       throw UsageError("--ablate: none of its axes has a meaning for {}", planned.test_case.test);
   }
@@ -155,11 +154,10 @@ std::string default_text(const Axis& axis) {
 bool null_device(const std::vector<Suite>& suites) {
   std::size_t null = 0, real = 0;
   for (const Suite& suite : suites) {
-    const auto device = std::ranges::find(suite.given, "device", &GivenAxis::option);
-    const bool given = device != suite.given.end();
-    const auto named = given ? std::ranges::count(device->values, kNullDevice) : 0;
+    const GivenAxis* const device = find_given(suite.given, "device");
+    const auto named = device == nullptr ? 0 : std::ranges::count(device->values, kNullDevice);
     null += static_cast<std::size_t>(named);
-    real += given ? device->values.size() - static_cast<std::size_t>(named) : 1;
+    real += device == nullptr ? 1 : device->values.size() - static_cast<std::size_t>(named);
   }
   if (null > 0 && real > 0)
     throw UsageError("--device null and other devices: give one, and run the others separately");
@@ -186,7 +184,7 @@ std::vector<Suite> suites_of(const Plan& plan, const std::vector<const Test*>& t
 /// Without another host. @throws UsageError  hosts are named all the same
 std::optional<RunTarget::Kind> local_target(const RunOptions& options) {
   std::optional<RunTarget::Kind> kind;
-  if (options.loopback) kind = RunTarget::Kind::loopback;
+  if (options.host_options.loopback) kind = RunTarget::Kind::loopback;
   if (null_device(suites_of(options.plan, {}, options.given))) kind = RunTarget::Kind::null_device;
   if (!kind) return kind;
   if (!options.host_options.hosts.empty())
@@ -239,20 +237,20 @@ void declare_run_options(CLI::App& app, RunOptions& options) {
       "first, unless --loopback is given, HOST or HOST:PORT, where `rdmameter serve` runs, or "
       "ssh://[USER@]HOST[:PORT], where it is started by ssh for this run; "
       "then tests: names, globs, or all");
-  app.add_flag("--loopback", options.loopback, help_text("start the responder here, for this run"));
-  app.add_flag("--list", options.list, help_text("print the tests, and exit"));
-  app.add_flag(
-      "--dry-run", options.dry_run,
-      help_text("print the cases, the memory that they need and, where it is known, their time; "
-                "measure nothing"));
+  add_flag(app, "--loopback", options.host_options.loopback,
+           "start the responder here, for this run");
+  add_flag(app, "--list", options.list, "print the tests, and exit");
+  add_flag(app, "--dry-run", options.dry_run,
+           "print the cases, the memory that they need and, where it is known, their time; "
+           "measure nothing");
   declare_output_option(app, options);
   declare_repetitions_option(app, options);
-  app.add_flag("--overwrite-file", options.overwrite_file,
-               help_text("let --memory file:PATH map files on DAX or hugetlbfs, too: messages "
-                         "overwrite their content"));
-  app.add_flag("--loss-report", options.loss_report,
-               help_text("at the end, say what loss cost each latency: samples that waited for a "
-                         "timeout or after a NAK ('show --loss-report' says it of a file)"));
+  add_flag(app, "--overwrite-file", options.overwrite_file,
+           "let --memory file:PATH map files on DAX or hugetlbfs, too: messages "
+           "overwrite their content");
+  add_flag(app, "--loss-report", options.loss_report,
+           "at the end, say what loss cost each latency: samples that waited for a "
+           "timeout or after a NAK ('show --loss-report' says it of a file)");
   add_option(app, "--until", options.goals, "GOAL",
              "repeat each case, 20 times or more, until its median (of p50, or of bandwidth) is "
              "known to so many percent: 1%; or those of several metrics: p50=1%,p99=5%. "
@@ -285,8 +283,7 @@ void declare_run_options(CLI::App& app, RunOptions& options) {
              "each line, # begins a comment");
   declare_host_options(app, options.host_options);
   app.set_help_all_flag("--help-all", help_text("print this help with every axis, and exit"));
-  std::vector<const Axis*> all;
-  for (const Axis& axis : axes()) all.push_back(&axis);
+  const auto all = mapped(axes(), [](const Axis& axis) { return &axis; });
   declare_axes(app, all, kCommonAxes, options.given, default_text);
 }
 

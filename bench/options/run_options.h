@@ -47,7 +47,7 @@ nlohmann::ordered_json ablation_json(const std::vector<AblationFactor>& factors,
                                      std::uint64_t seed);
 
 struct RunOptions : MeasuringOptions {
-  bool loopback = false, overwrite_file = false, loss_report = false;
+  bool overwrite_file = false, loss_report = false;
   Plan plan;
   std::vector<UntilGoal> goals;  ///< of --until
   std::optional<std::uint64_t> budget_ns;

@@ -23,11 +23,6 @@ std::string first_line(const std::string& file) {
   return text.substr(0, text.find('\n'));
 }
 
-bool plain(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-         std::string_view("-_./:,=@%+").find(c) != std::string_view::npos;
-}
-
 }  // namespace
 
 std::string read_token(const std::string& file) {
@@ -59,7 +54,8 @@ std::string shell_text(const std::vector<std::string>& arguments) {
   for (const std::string& typed : arguments) {
     const std::string argument = without_token(typed);
     if (!text.empty()) text += ' ';
-    if (!argument.empty() && std::ranges::all_of(argument, plain)) {
+    if (!argument.empty() &&
+        std::ranges::all_of(argument, [](char c) { return is_word_character(c, "-_./:,=@%+"); })) {
       text += argument;
       continue;
     }

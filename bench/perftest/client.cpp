@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "bench/options/token.h"
+#include "bench/perftest/cases.h"
 #include "bench/perftest/command_line.h"
 #include "bench/perftest/end.h"
 #include "bench/perftest/notes.h"

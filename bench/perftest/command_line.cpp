@@ -189,8 +189,7 @@ bool follows_a_letter(std::string_view before) {
 }
 
 bool in_word(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
-         c == '_';
+  return is_word_character(c, "-_");
 }
 
 void replace_all(std::string& text, std::string_view from, std::string_view to) {

@@ -57,9 +57,8 @@ void tell_no_device(const PerftestPlan& plan) {
 
 void bind_to_source(PerftestPlan& plan) {
   const std::string& source = plan.host.empty() ? plan.bind : plan.source;
-  const bool by_cm = std::ranges::find(plan.axes, "connect", &GivenAxis::option) != plan.axes.end();
   const auto address = IpAddress::parse(without_scope(source));
-  if (!by_cm || !address || plan.own.gid_index != kAuto) return;
+  if (!plan.has("rdma_cm") || !address || plan.own.gid_index != kAuto) return;
   const bool named = !plan.own.device.empty();
   for (const std::string& name : named ? std::vector{plan.own.device} : list_devices()) try {
       const OpenDevice device = open_for_run(name, plan.own.port_num, kAuto);

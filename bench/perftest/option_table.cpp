@@ -31,9 +31,6 @@ constexpr unsigned kOnlyAtomic = kBoth | kAtomic;
 constexpr std::string_view kGpu =
     "rdmameter measures memory of the host, of the RDMA device, and of GPUs by --use_cuda and "
     "--use_rocm; for this use perftest itself";
-constexpr std::string_view kPaced =
-    "a bandwidth test goes as fast as the device; for the latency at a given rate: `rdmameter run "
-    "HOST write_load --rate RATE`";
 constexpr std::string_view kEthernet = "it belongs to perftest's raw_ethernet_* tools; use those";
 constexpr std::string_view kOneVendor =
     "rdmameter uses no extension of one vendor; leave it out, or use perftest itself";
@@ -289,12 +286,12 @@ std::span<const PerftestOption> perftest_options() {
        "Disable PCIe relaxed ordering"},
       {0, "burst_size", "size", meaning, "with `--rate_limit`",
        "Messages between two pauses, with --rate_limit"},
-      {0, "typical_pkt_size", "bytes", refused, kPaced},
+      {0, "typical_pkt_size", "bytes", refused, kPerftestPaced},
       {0, "rate_limit", "rate", meaning,
        "no effect on a latency; of a bandwidth where no pause falls due: `--burst_size` is at least `-n`, times the QPs",
        "Accepted where it has no effect: a latency, or a burst of all messages"},
-      {0, "rate_units", "units", refused, kPaced},
-      {0, "rate_limit_type", "type", refused, kPaced},
+      {0, "rate_units", "units", refused, kPerftestPaced},
+      {0, "rate_limit_type", "type", refused, kPerftestPaced},
       {0, "write_with_imm", "", meaning, "test `write_imm_bw` or `write_imm_lat`",
        "Use write-with-immediate verb instead of write", kOnlyWrite},
       {0, "unsolicited_write", "", refused, kOneVendor, "", kOnlyWrite},

@@ -33,6 +33,11 @@ struct PerftestOption {
   std::string text() const;
 };
 
+/// Why a bandwidth test takes no rate, and what does.
+inline constexpr std::string_view kPerftestPaced =
+    "a bandwidth test goes as fast as the device; for the latency at a given rate: `rdmameter run "
+    "HOST write_load --rate RATE`";
+
 /// Every option, in the order of perftest's help.
 std::span<const PerftestOption> perftest_options();
 

@@ -16,6 +16,7 @@
 
 #include "bench/options/server_terms.h"
 #include "bench/options/token.h"
+#include "bench/perftest/cases.h"
 #include "bench/perftest/command_line.h"
 #include "bench/perftest/end.h"
 #include "bench/perftest/notes.h"

@@ -9,13 +9,12 @@
 #include <limits>
 #include <utility>
 
-#include "bench/cases/cases.h"
+#include "bench/perftest/cases.h"
 #include "bench/perftest/tool.h"
 #include "core/base/error.h"
 #include "core/base/ip_address.h"
 #include "core/base/parse_value.h"
 #include "core/test_case/flow_label.h"
-#include "core/test_case/peak_times.h"
 
 namespace rdmameter {
 namespace {
@@ -35,41 +34,6 @@ constexpr std::uint64_t kMaxUnreliableReceives = 16000;
 constexpr std::uint64_t kMaxInlineOfDatagrams = 1024;
 /// Of a QP; of more perftest measures no peak.
 constexpr std::uint64_t kMaxIterationsOfPeak = 20000;
-
-/// What no option says. A default of `rdmameter run` that changes must not change perftest mode:
-/// whatever perftest has an option for, or does in one way alone, is set here. (As axes that are
-/// given they would all be in the names of rows.)
-constexpr std::pair<std::string_view, const char*> kUnsaid[] = {{"threads", "1"},
-                                                                {"sharers", "1"},
-                                                                {"bidirectional", "off"},
-                                                                {"peers", "1"},
-                                                                {"recv-post-list", "auto"},
-                                                                {"sge", "1"},
-                                                                {"recv-sge", "1"},
-                                                                {"cq", "classic"},
-                                                                {"cq-sharing", "shared"},
-                                                                {"outstanding-reads", "auto"},
-                                                                {"timestamps", "off"},
-                                                                {"recv", "rq"},
-                                                                {"gpu-registration", "auto"},
-                                                                {"mtu", "auto"},
-                                                                {"wait", "auto"},
-                                                                {"comp-vector", "0"},
-                                                                {"verify", "off"},
-                                                                {"sl", "0"},
-                                                                {"tclass", "0"},
-                                                                {"flow-label", "0"},
-                                                                {"pkey-index", "0"},
-                                                                {"qp-timeout", "14"},
-                                                                {"retry-count", "7"},
-                                                                {"rnr-retry", "7"},
-                                                                {"min-rnr-timer", "12"},
-                                                                {"memory", "host"},
-                                                                {"peer-memory", "host"},
-                                                                {"mr-per-qp", "off"},
-                                                                {"odp", "off"},
-                                                                {"peak", "off"},
-                                                                {"blame", "off"}};
 
 class Translation {
  public:
@@ -143,8 +107,6 @@ class Translation {
   std::uint64_t number(std::string_view option, std::string_view axis_name,
                        std::uint64_t otherwise);
   std::optional<double> decimal(std::string_view option);
-  std::uint64_t inline_size();
-  void require_one(std::string_view option, std::uint64_t number);
 
   PerftestPlan plan_;
   const PerftestTool& tool_ = *plan_.tool;
@@ -207,52 +169,33 @@ std::optional<double> Translation::decimal(std::string_view option) {
 
 /// Which of our tests; "RDMA_Write BW Test" is what perftest calls it.
 void Translation::choose_test() {
+  refuse_both("send_with_imm", "mcg");
   std::string name, title;
-  switch (tool_.operation) {
-    case ToolOperation::send:
-      name = has("mcg") ? "mcast" : has("send_with_imm") ? "send_imm" : "send";
-      title = has("send_with_imm") ? "Send_imm" : "Send";
-      refuse_both("send_with_imm", "mcg");
-      break;
-    case ToolOperation::write:
-      name = has("write_with_imm") ? "write_imm" : "write";
-      title = has("write_with_imm") ? "RDMA_Write_imm" : "RDMA_Write";
-      break;
-    case ToolOperation::read:
-      name = "read";
-      title = "RDMA_Read";
-      break;
-    case ToolOperation::atomic: {
-      const std::string type = plan_.value("atomic_type").value_or("FETCH_AND_ADD");
-      if (type != "FETCH_AND_ADD" && type != "CMP_AND_SWAP")
-        throw invalid("atomic_type", type, "CMP_AND_SWAP or FETCH_AND_ADD");
-      name = type == "CMP_AND_SWAP" ? "cmp_swap" : "fetch_add";
-      title = "Atomic " + type;
-      break;
-    }
+  if (tool_.operation == ToolOperation::atomic) {
+    const std::string type = plan_.value("atomic_type").value_or("FETCH_AND_ADD");
+    if (type != "FETCH_AND_ADD" && type != "CMP_AND_SWAP")
+      throw invalid("atomic_type", type, "CMP_AND_SWAP or FETCH_AND_ADD");
+    name = type == "CMP_AND_SWAP" ? "cmp_swap" : "fetch_add";
+    title = "Atomic " + type;
+  } else {
+    constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kNames{
+        {{"send", "Send"}, {"write", "RDMA_Write"}, {"read", "RDMA_Read"}}};  // by the operation
+    const auto& [test, called] = kNames[static_cast<std::size_t>(tool_.operation)];
+    const char* const imm = has("send_with_imm") || has("write_with_imm") ? "_imm" : "";
+    name = has("mcg") ? "mcast" : fmt::format("{}{}", test, imm);
+    title = fmt::format("{}{}", called, imm);
   }
-  const std::array<std::string, 1> names{name + (tool_.bandwidth ? "_bw" : "_lat")};
-  plan_.tests = select_tests(names);
+  plan_.tests = select_tests(std::array{name + (tool_.bandwidth ? "_bw" : "_lat")});
   if (has("bidirectional")) title += " Bidirectional";
   if (number("post_list", "post-list", 1) > 1) title += " Post List";
   plan_.report.title = fmt::format("{} {}{} Test", title, tool_.bandwidth ? "BW" : "Latency",
                                    has("mcg") ? " Multicast" : "");
   connection_ = plan_.value("connection").value_or(has("mcg") ? "UD" : "RC");
-  const std::string accepted(tool_.connections);
-  if (fmt::format("/{}/", accepted).find(fmt::format("/{}/", connection_)) == std::string::npos)
+  const auto accepted = split(tool_.connections, "/");
+  if (std::ranges::find(accepted, connection_) == accepted.end())
     throw invalid("connection", connection_,
-                  fmt::format("{}, which {} can use here", accepted, tool_.name));
-  std::string transport = connection_;
-  std::ranges::transform(transport, transport.begin(),
-                         [](char c) { return static_cast<char>(c - 'A' + 'a'); });
-  put("transport", transport);
-}
-
-/// What a latency test takes, and has but one of.
-void Translation::require_one(std::string_view option, std::uint64_t number) {
-  if (tool_.bandwidth || number == 1) return;
-  throw UsageError("{}: a latency test takes 1 alone; use {}_bw for more",
-                   perftest_option(option).text(), tool_.name.substr(0, tool_.name.rfind('_')));
+                  fmt::format("{}, which {} can use here", tool_.connections, tool_.name));
+  put("transport", connection_ == "RC" ? "rc" : connection_ == "UC" ? "uc" : "ud");
 }
 
 /// perftest counts the messages of each QP, we those of all.
@@ -260,10 +203,12 @@ void Translation::choose_length() {
   const bool many = tool_.operation == ToolOperation::write && tool_.bandwidth;
   iterations_ =
       number("iters", "iterations", many ? kPerftestWriteBwIterations : kPerftestIterations);
+  for (const auto& [option, axis] :
+       {std::pair{"qp", "qps"}, {"post_list", "post-list"}, {"recv_post_list", "recv-post-list"}})
+    if (number(option, axis, 1) != 1 && !tool_.bandwidth)
+      throw UsageError("{}: a latency test takes 1 alone; use {}_bw for more",
+                       perftest_option(option).text(), tool_.name.substr(0, tool_.name.rfind('_')));
   qps_ = number("qp", "qps", 1);
-  require_one("qp", qps_);
-  require_one("post_list", number("post_list", "post-list", 1));
-  require_one("recv_post_list", number("recv_post_list", "recv-post-list", 1));
   number("tx-depth", "depth", kPerftestDepth);  // of a latency they are checked, and do nothing
   number("cq-mod", "signal-every", kPerftestCqMod);
   put("qps", qps_);
@@ -288,13 +233,13 @@ void Translation::choose_sizes() {
                                    : kPerftestLatencySize);
   if (atomic && size_ != kAtomicBytes)
     throw UsageError("-s, --size: an atomic is of {} bytes", kAtomicBytes);
-  if (!has("all")) {
-    if (!atomic) put("size", size_);
-    return;
+  if (has("all")) {
+    std::vector<std::string> sizes;
+    for (unsigned bit = 1; bit < 24; ++bit) sizes.push_back(std::to_string(1ULL << bit));
+    plan_.axes.push_back({find_axis("size"), std::move(sizes)});
+  } else if (!atomic) {
+    put("size", size_);
   }
-  std::vector<std::string> sizes;
-  for (unsigned bit = 1; bit < 24; ++bit) sizes.push_back(std::to_string(1ULL << bit));
-  plan_.axes.push_back({find_axis("size"), std::move(sizes)});
 }
 
 /// As force_dependecies() of perftest does it.
@@ -303,23 +248,18 @@ void Translation::choose_queues() {
   std::uint64_t depth = number("tx-depth", "depth", kPerftestDepth);
   if (!by_time()) depth = std::min(depth, iterations_);
   std::uint64_t every = number("cq-mod", "signal-every", kPerftestCqMod);
-  plan_.signals_given = has("cq-mod");
-  if (!plan_.signals_given) {
+  if (!has("cq-mod")) {
     // -g alone is UD, too, but perftest looks before it knows.
     const bool says_datagrams = plan_.value("connection") == "UD";
-    const bool moderated =
-        size_ <= kModeratedBytes || has("all") || says_datagrams || has("events");
-    if (!moderated) every = 1;
+    if (size_ > kModeratedBytes && !has("all") && !says_datagrams && !has("events")) every = 1;
     if (list > 1) every = list;
   }
   every = std::min(every, depth);
   // The queue must hold every - 1 requests without a completion, and one more list.
   if (depth < every - 1 + list) {
     depth = every - 1 + list;
-    plan_.notes.push_back(
-        fmt::format("-t, --tx-depth: the send queue has {} entries, which -l and "
-                    "-Q need here",
-                    depth));
+    plan_.notes.push_back(fmt::format(
+        "-t, --tx-depth: the send queue has {} entries, which -l and -Q need here", depth));
   }
   tx_depth_ = depth;
   put("depth", depth);
@@ -354,8 +294,10 @@ void Translation::choose_receives() {
 void Translation::choose_posting() {
   put("api", has("use_old_post_send") ? "classic" : "extended");
   PerftestReport& report = plan_.report;
-  if (has("inline_size")) {
-    report.inline_bytes = inline_size();
+  if (const auto typed = plan_.value("inline_size")) {  // of which 0 is none
+    const bool none = parse_count(decimal_text(*typed)) == 0;
+    report.inline_bytes = none ? 0 : number("inline_size", "inline", 0);
+    if (datagrams()) report.inline_bytes = std::min(report.inline_bytes, kMaxInlineOfDatagrams);
   } else if (gpu_option().empty()) {  // the CPU copies inline data, and reaches no GPU
     report.inline_bytes = datagrams() ? tool_.datagram_inline_bytes : tool_.inline_bytes;
   }
@@ -374,24 +316,15 @@ void Translation::check_pace() {
   if (!burst || *burst > std::numeric_limits<int>::max())
     throw invalid("burst_size", typed, "a whole number");
   if (!tool_.bandwidth || (!by_time() && *burst >= iterations_ * qps_)) return;
-  throw UsageError(
-      "--rate_limit: a bandwidth test goes as fast as the device; for the latency at a given rate: "
-      "`rdmameter run HOST write_load --rate RATE`");
-}
-
-/// -I, of which 0 is none.
-std::uint64_t Translation::inline_size() {
-  const std::string typed = decimal_text(*plan_.value("inline_size"));
-  const std::uint64_t bytes = parse_count(typed) == 0 ? 0 : number("inline_size", "inline", 0);
-  return datagrams() ? std::min(bytes, kMaxInlineOfDatagrams) : bytes;
+  throw UsageError("--rate_limit: {}", kPerftestPaced);
 }
 
 void Translation::choose_memory() {
   const bool plain_write_lat =
       tool_.operation == ToolOperation::write && !tool_.bandwidth && !has("write_with_imm");
   // A plain write's latency finds a message by its last byte, which must be the last to arrive.
-  const bool registers = plan_.value("ib-dev") != kPerftestNullDevice;
-  const bool relaxed = registers && !plain_write_lat && !has("disable_pcie_relaxed");
+  const bool relaxed = !plain_write_lat && !has("disable_pcie_relaxed") &&
+                       plan_.value("ib-dev") != kPerftestNullDevice;
   put("relaxed-ordering", relaxed ? "on" : "off");
   refuse_both("use_hugepages", "mmap");
   put_flag("use_hugepages", "memory", "huge");
@@ -470,12 +403,9 @@ void Translation::choose_path() {
 void Translation::choose_ends() {
   if (plan_.host.empty() && plan_.value("ib-dev") == kPerftestNullDevice)
     throw UsageError("-d null: the null device has no server; name a host, which is not asked");
-  if (const auto port = plan_.value("port")) {
-    const auto number = parse_count(*port);
-    if (!number || *number < 1 || *number > 65535)
-      throw invalid("port", *port, "a whole number from 1 to 65535");
-    plan_.port = static_cast<std::uint16_t>(*number);
-  }
+  if (const auto port = plan_.value("port"))
+    plan_.port =
+        static_cast<std::uint16_t>(read_count(perftest_option("port").text(), *port, 1, 65535));
   put_given("ib-dev", "device");
   put_given("ib-port", "port-num");
   put_given("gid-index", "gid-index");
@@ -520,26 +450,24 @@ void Translation::choose_report() {
 }
 
 void Translation::choose_output() {
-  const auto output = plan_.value("output");
-  if (!output) return;
   using Output = PerftestReport::Output;
-  if (tool_.bandwidth && *output == "bandwidth")
-    plan_.report.output = Output::bandwidth;
-  else if (tool_.bandwidth && *output == "message_rate")
-    plan_.report.output = Output::message_rate;
-  else if (!tool_.bandwidth && *output == "latency")
-    plan_.report.output = Output::latency;
-  else
-    throw invalid("output", *output, tool_.bandwidth ? "bandwidth or message_rate" : "latency");
+  const auto output = plan_.value("output");
+  const bool bandwidth = tool_.bandwidth;
+  plan_.report.output = bandwidth && output == "bandwidth"      ? Output::bandwidth
+                        : bandwidth && output == "message_rate" ? Output::message_rate
+                        : !bandwidth && output == "latency"     ? Output::latency
+                                                                : Output::full;
+  if (output && plan_.report.output == Output::full)
+    throw invalid("output", *output, bandwidth ? "bandwidth or message_rate" : "latency");
 }
 
 /// Where perftest has none, it says so, unless none is wanted.
 void Translation::choose_peak() {
   if (!tool_.bandwidth || has("noPeak")) return;
   const bool receives = tool_.operation == ToolOperation::send || has("write_with_imm");
-  plan_.report.peak = !has("duration") && !has("run_infinitely") &&
-                      iterations_ <= kMaxIterationsOfPeak &&
+  plan_.report.peak = !by_time() && iterations_ <= kMaxIterationsOfPeak &&
                       !(receives && plan_.host.empty() && !has("bidirectional"));
+  if (plan_.report.peak) plan_.report.peak = perftest_cases(plan_).front().test_case.peak;
   plan_.warns_of_no_peak = !plan_.report.peak;
 }
 
@@ -565,53 +493,8 @@ void Translation::add_notes() {
 
 }  // namespace
 
-std::vector<PlannedCase> perftest_cases(const PerftestPlan& plan) {
-  std::vector<PlannedCase> cases = plan_cases(plan.tests, plan.axes);
-  for (PlannedCase& planned : cases) {
-    for (const auto& [name, text] : kUnsaid) {
-      const Axis& axis = *find_axis(name);
-      const bool said = std::ranges::find(plan.axes, name, &GivenAxis::option) != plan.axes.end();
-      if (!said && axis.applies(planned.test_case)) set_axis(planned.test_case, axis, text);
-    }
-    planned.test_case.queues.signal_by_default = !plan.signals_given;
-    // What would take too much memory for its times has none.
-    planned.test_case.peak = plan.report.peak && peak_bytes(planned.test_case) <= kMaxPeakBytes;
-    planned.why_skipped = why_impossible(planned.test_case);
-  }
-  return cases;
-}
-
-void fit_datagrams(const PerftestPlan& plan, std::vector<PlannedCase>& cases,
-                   std::optional<std::uint64_t> mtu_bytes) {
-  // Sizes that -a asks for are left out where they do not fit.
-  if (plan.has("size") || plan.has("all")) return;
-  for (PlannedCase& planned : cases) {
-    TestCase& test_case = planned.test_case;
-    if (test_case.transport != Transport::ud) continue;
-    const std::uint64_t most = std::min(test_case.path.mtu_bytes, mtu_bytes.value_or(4096));
-    if (test_case.size_bytes <= most) continue;
-    test_case.size_bytes = most;
-    planned.why_skipped = why_impossible(test_case);
-  }
-}
-
-void require_possible(const std::vector<PlannedCase>& cases) {
-  if (!cases.front().why_skipped.empty()) throw UsageError(cases.front().why_skipped);
-}
-
-std::vector<PlannedCase> possible_perftest_cases(const PerftestPlan& plan) {
-  std::vector<PlannedCase> cases = perftest_cases(plan);
-  fit_datagrams(plan, cases, std::nullopt);
-  require_possible(cases);
-  return cases;
-}
-
 PerftestPlan translate(const PerftestCommand& command) {
-  PerftestPlan plan = Translation(command).plan();
-  if (!plan.report.peak) return plan;
-  plan.report.peak = perftest_cases(plan).front().test_case.peak;
-  plan.warns_of_no_peak = !plan.report.peak;
-  return plan;
+  return Translation(command).plan();
 }
 
 }  // namespace rdmameter

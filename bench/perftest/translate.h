@@ -22,10 +22,9 @@ inline constexpr const char* kPerftestJson = "perftest_out.json";
 struct PerftestPlan : PerftestCommand {
   std::vector<const Test*> tests;  ///< one
   std::vector<GivenAxis> axes;     ///< of the client
-  bool signals_given = false;  ///< -Q; else each request is signaled where the device wants that
-  OwnEnd own;                  ///< device, port, GID and core of this end; a server's GPU
-  std::string bind;            ///< of the server; empty: every address
-  std::string source;          ///< that the client connects from; empty: its route's
+  OwnEnd own;                      ///< device, port, GID and core of this end; a server's GPU
+  std::string bind;                ///< of the server; empty: every address
+  std::string source;              ///< that the client connects from; empty: its route's
   std::uint16_t port = kPerftestPort;
   PerftestReport report;
   bool warns_of_no_peak = false;  ///< perftest says that this end measures none
@@ -37,19 +36,5 @@ struct PerftestPlan : PerftestCommand {
 
 /// @throws UsageError  naming perftest's option, and what it accepts here
 PerftestPlan translate(const PerftestCommand& command);
-
-/// The cases of a plan, which have no default of `rdmameter run` in what perftest has a way of its
-/// own for.
-std::vector<PlannedCase> perftest_cases(const PerftestPlan& plan);
-
-/// The cases as far as they are known before the other end is.
-/// @throws UsageError  the first one, of -a the smallest, cannot be
-std::vector<PlannedCase> possible_perftest_cases(const PerftestPlan& plan);
-void require_possible(const std::vector<PlannedCase>& cases);  ///< likewise
-
-/// A UD message is one packet. Where no size was asked for, perftest takes the MTU.
-/// @param mtu_bytes  the lesser of both ends, where it is known
-void fit_datagrams(const PerftestPlan& plan, std::vector<PlannedCase>& cases,
-                   std::optional<std::uint64_t> mtu_bytes);
 
 }  // namespace rdmameter

@@ -60,14 +60,6 @@ void refuse_value() {
                    did_you_mean(name, kKnown, kPrefix));
 }
 
-std::uint64_t repetitions_in(const std::string& text) {
-  const auto count = parse_count(text);
-  if (!count || *count < 1 || *count > kMaxRepetitions)
-    throw invalid_value("--benchmark_repetitions", text,
-                        fmt::format("a whole number from 1 to {}", kMaxRepetitions));
-  return *count;
-}
-
 }  // namespace
 
 std::vector<std::string> take_benchmark_arguments(std::vector<std::string>& arguments) {
@@ -96,7 +88,8 @@ BenchmarkFlags initialize_benchmark(std::vector<std::string> arguments, std::uin
   flags.list_tests = is_true(value_of(arguments, "list_tests").value_or("false"));
   flags.interleaved = is_true(value_of(arguments, "enable_random_interleaving").value_or("false"));
   const auto asked = value_of(arguments, "repetitions");
-  flags.repetitions = asked ? repetitions_in(*asked) : repetitions;
+  flags.repetitions =
+      asked ? read_count("--benchmark_repetitions", *asked, 1, kMaxRepetitions) : repetitions;
   arguments.push_back(fmt::format("--benchmark_repetitions={}", flags.repetitions));
 
   std::string program = "rdmameter";

@@ -15,33 +15,26 @@
 namespace rdmameter {
 namespace {
 
-SessionOptions with_server(SessionOptions session, const LoopbackServer& server) {
+/// A measurer, and the server of its responder.
+template <class Server>
+class MeasurerWithServer final : public MeasurerOver {
+ public:
+  MeasurerWithServer(std::unique_ptr<Server> server, std::unique_ptr<Measurer> measurer)
+      : MeasurerOver(*measurer), server_(std::move(server)), measurer_(std::move(measurer)) {}
+
+  Outcome measure(const TestCase& test_case) override { return measurer_->measure(test_case); }
+  void set_background(const TestCase* test_case) override { measurer_->set_background(test_case); }
+
+ private:
+  std::unique_ptr<Server> server_;
+  std::unique_ptr<Measurer> measurer_;  ///< says bye before the server goes
+};
+
+SessionOptions with_server(SessionOptions session, const auto& server) {
   session.server = server.address();
   session.token = server.token();
   return session;
 }
-
-/// A measurer and the responder that it talks to, in this process.
-class LoopbackMeasurer final : public Measurer {
- public:
-  LoopbackMeasurer(const TestCase& first, const RunTarget& target, const ClockChoice& clock,
-                   const InterruptSource& interrupt)
-      : server_(clock, interrupt),
-        initiator_(make_initiator(with_server(target.session, server_), first, clock, interrupt)) {}
-
-  Outcome measure(const TestCase& test_case) override { return initiator_->measure(test_case); }
-  bool usable() const override { return initiator_->usable(); }
-  nlohmann::ordered_json initiator_environment() const override {
-    return initiator_->initiator_environment();
-  }
-  nlohmann::ordered_json responder_environment() const override {
-    return initiator_->responder_environment();
-  }
-
- private:
-  LoopbackServer server_;
-  std::unique_ptr<Measurer> initiator_;  ///< says bye before the server goes
-};
 
 /// Each case by what its pattern asks for.
 class MeasurerByPattern final : public MeasurerOver {
@@ -72,9 +65,13 @@ std::unique_ptr<Measurer> make_traffic_measurer(const RunTarget& target,
                                                 const TestCase& first, const ClockChoice& clock,
                                                 InterruptSource& interrupt) {
   const auto open = [&](const TestCase& test_case) -> std::unique_ptr<Measurer> {
-    if (target.kind == RunTarget::Kind::loopback)
-      return std::make_unique<LoopbackMeasurer>(test_case, target, clock, interrupt);
-    return make_initiator(target.session, test_case, clock, interrupt);
+    if (target.kind != RunTarget::Kind::loopback)
+      return make_initiator(target.session, test_case, clock, interrupt);
+    auto server = std::make_unique<LoopbackServer>(clock, interrupt);
+    auto initiator =
+        make_initiator(with_server(target.session, *server), test_case, clock, interrupt);
+    return std::make_unique<MeasurerWithServer<LoopbackServer>>(std::move(server),
+                                                                std::move(initiator));
   };
   try {
     return open(first);
@@ -82,18 +79,6 @@ std::unique_ptr<Measurer> make_traffic_measurer(const RunTarget& target,
     const TestCase* const without = first_of(cases, [](const TestCase& c) { return c.over_tcp(); });
     if (without == nullptr) throw;
     return open(*without);
-  }
-}
-
-/// Without a device its cases fail one by one, so that those of traffic can be tried beside them.
-std::unique_ptr<Measurer> try_control_measurer(const TestCase& first, const RunTarget& target,
-                                               const ClockChoice& clock,
-                                               InterruptSource& interrupt) {
-  try {
-    return make_control_measurer(first, clock, interrupt.word(), target.session.files,
-                                 interval_printer(), target.session.on_choice);
-  } catch (const NoDevice&) {
-    return std::make_unique<FailedMeasurer>(std::current_exception());
   }
 }
 
@@ -108,19 +93,35 @@ std::unique_ptr<Measurer> make_plain_measurer(const RunTarget& target,
       first_of(cases, [](const TestCase& c) { return !c.needs_responder(); });
   const TestCase* const traffic =
       first_of(cases, [](const TestCase& c) { return c.needs_responder(); });
-  if (traffic == nullptr)
+  const auto make_control = [&] {
     return make_control_measurer(*control, clock, interrupt.word(), target.session.files,
                                  interval_printer(), target.session.on_choice);
-  auto result = make_traffic_measurer(target, cases, *traffic, clock, interrupt);
-  if (control == nullptr) return result;
-  return std::make_unique<MeasurerByPattern>(
-      std::move(result), try_control_measurer(*control, target, clock, interrupt));
+  };
+  if (traffic == nullptr) return make_control();
+  auto of_traffic = make_traffic_measurer(target, cases, *traffic, clock, interrupt);
+  if (control == nullptr) return of_traffic;
+  // Without a device its cases fail one by one, so that those of traffic are tried beside them.
+  std::unique_ptr<Measurer> of_control;
+  try {
+    of_control = make_control();
+  } catch (const NoDevice&) {
+    of_control = std::make_unique<FailedMeasurer>(std::current_exception());
+  }
+  return std::make_unique<MeasurerByPattern>(std::move(of_traffic), std::move(of_control));
 }
 
 }  // namespace
 
-std::unique_ptr<Measurer> make_measurer(const RunTarget& target, std::span<const PlannedCase> cases,
+std::unique_ptr<Measurer> make_measurer(const RunTarget& asked, std::span<const PlannedCase> cases,
                                         const ClockChoice& clock, InterruptSource& interrupt) {
+  if (first_of(cases, [](const TestCase&) { return true; }) == nullptr)
+    return std::make_unique<FailedMeasurer>(nullptr);
+  RunTarget target = asked;
+  std::unique_ptr<RemoteServer> server;
+  if (target.remote && first_of(cases, [](const TestCase& c) { return c.needs_responder(); })) {
+    server = std::make_unique<RemoteServer>(*target.remote, interrupt);
+    target.session = with_server(target.session, *server);
+  }
   auto measurer = make_plain_measurer(target, cases, clock, interrupt);
   if (first_of(cases, [](const TestCase& c) { return c.sweeps(); }) != nullptr)
     measurer = make_sweep_measurer(std::move(measurer), sweep_printer());
@@ -128,7 +129,6 @@ std::unique_ptr<Measurer> make_measurer(const RunTarget& target, std::span<const
   for (const PlannedCase& planned : cases)
     if (planned.background)
       loops = std::max(loops, planned.background->test_case.loops(Role::responder));
-  if (loops == 0) return measurer;
   const auto make_background = [target, clock](const TestCase& background,
                                                const IntervalListener& listener,
                                                InterruptSource& end) {
@@ -137,7 +137,10 @@ std::unique_ptr<Measurer> make_measurer(const RunTarget& target, std::span<const
     const PlannedCase planned{.test_case = background};
     return make_plain_measurer(place, std::span(&planned, 1), clock, end);
   };
-  return make_background_measurer(std::move(measurer), make_background, loops, interrupt);
+  if (loops > 0)
+    measurer = make_background_measurer(std::move(measurer), make_background, loops, interrupt);
+  if (server == nullptr) return measurer;
+  return std::make_unique<MeasurerWithServer<RemoteServer>>(std::move(server), std::move(measurer));
 }
 
 }  // namespace rdmameter

@@ -4,9 +4,11 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 
 #include "bench/cases/cases.h"
+#include "bench/remote/remote_server.h"
 #include "bench/running/status_line.h"
 #include "core/engine/measurer.h"
 #include "core/instrument/clock.h"
@@ -29,14 +31,16 @@ struct RunTarget {
   SessionOptions session = {.on_interval = interval_printer(),
                             .on_choice = choice_printer(),
                             .files = FileMemory::devices};
+  std::optional<RemoteStart> remote;  ///< how the server of a host is to be started
 };
 
-/// What the cases need and no more: a run of control path tests alone has no responder. At least
-/// one case is to be tried.
+/// What the cases need and no more: a run of control path tests alone has no responder, so that no
+/// server is started for it, and where all cases are skipped nothing is opened. A server that is
+/// started ends with the measurer.
 /// @param cases  of those that are to be tried, the first one's devices, ports and GIDs are the
 ///               ones that both environments describe
-/// @throws NoDevice, UsageError, VerbsError, MeasurementError (no server is
-/// listening there), Interrupted
+/// @throws NoDevice, UsageError, VerbsError, MeasurementError (no server is listening there, or it
+/// cannot be started), Interrupted
 std::unique_ptr<Measurer> make_measurer(const RunTarget& target, std::span<const PlannedCase> cases,
                                         const ClockChoice& clock, InterruptSource& interrupt);
 

@@ -123,8 +123,6 @@ class FailedMeasurer : public Measurer {
 
   Outcome measure(const TestCase&) override { std::rethrow_exception(why_); }
   bool usable() const override { return false; }
-  nlohmann::ordered_json initiator_environment() const override { return nullptr; }
-  nlohmann::ordered_json responder_environment() const override { return nullptr; }
 
  private:
   std::exception_ptr why_;

@@ -167,6 +167,14 @@ std::string decimal_comma_hint(std::string_view text) {
   return fmt::format("; a decimal point is a point: {}.{}", text.substr(0, comma), printable(rest));
 }
 
+std::uint64_t read_count(std::string_view option, std::string_view text, std::uint64_t min,
+                         std::uint64_t max) {
+  const auto value = parse_count(text);
+  if (!value || *value < min || *value > max)
+    throw invalid_value(option, text, fmt::format("a whole number from {} to {}", min, max));
+  return *value;
+}
+
 std::uint64_t read_seconds_ns(std::string_view option, std::string_view text,
                               std::uint64_t least_ns, std::uint64_t most_ns) {
   const auto time_ns = parse_seconds_ns(text);

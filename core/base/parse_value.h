@@ -63,6 +63,10 @@ UsageError invalid_value(std::string_view option, std::string_view text, std::st
 /// for any other text.
 std::string decimal_comma_hint(std::string_view text);
 
+/// An option's whole number. @param option  with its dashes @throws UsageError
+std::uint64_t read_count(std::string_view option, std::string_view text, std::uint64_t min,
+                         std::uint64_t max);
+
 /// An option's time. @param option  with its dashes @return [ns] @throws UsageError
 std::uint64_t read_seconds_ns(std::string_view option, std::string_view text,
                               std::uint64_t least_ns, std::uint64_t most_ns);

@@ -91,9 +91,7 @@ class ControlMeasurer final : public Measurer {
     return time_control(*verb, test_case, placement, clock_, interrupt_, on_interval_);
   }
 
-  bool usable() const override { return true; }
   nlohmann::ordered_json initiator_environment() const override { return environment_; }
-  nlohmann::ordered_json responder_environment() const override { return nullptr; }
 
  private:
   const ClockChoice clock_;

@@ -39,7 +39,7 @@ class Measurer {
   virtual Outcome measure(const TestCase& test_case) = 0;
 
   /// After a MeasurementError: can further cases be measured (is the session still up)?
-  virtual bool usable() const = 0;
+  virtual bool usable() const { return true; }
 
   /// Sets the traffic that runs beside the cases measured from here on; null: none. Borrowed. Only
   /// make_background_measurer()'s can have any.
@@ -49,8 +49,8 @@ class Measurer {
   virtual void tell_responder(const nlohmann::json&) {}
 
   /// The two ends, as the result file's `initiator` and `responder` (null: there is none).
-  virtual nlohmann::ordered_json initiator_environment() const = 0;
-  virtual nlohmann::ordered_json responder_environment() const = 0;
+  virtual nlohmann::ordered_json initiator_environment() const { return nullptr; }
+  virtual nlohmann::ordered_json responder_environment() const { return nullptr; }
 };
 
 /// Measures by another measurer, which it borrows, and whose answers are its own where it does not

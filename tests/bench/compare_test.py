@@ -501,6 +501,11 @@ class Plans(Files):
                 ("tests = 'write_lat'\n[[suite]]\ntests = 'write_lat'", "two suites measure the same case"),
         ):
             self.refused("run", "--dry-run", "--plan", self.plan(text), says=says)
+
+    def test_says_the_line_of_a_value_of_no_kind_once(self):
+        plan = self.plan("tests = ['write_lat']\n[axes]\nsize = []")
+        said = self.refused("run", "--dry-run", "--plan", plan, says="size takes a text")
+        self.assertEqual(said.count("line 3: "), 1, said)
         self.refused("run", "--dry-run", "--plan", self.path("none.toml"), says="none.toml")
 
 

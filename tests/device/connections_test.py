@@ -142,6 +142,15 @@ class Connections(rdmameter.Test):
         self.assertGreater(len(done.rows), 0)
         self.assertIn("active connections", done.stdout)
 
+    def test_what_no_QP_can_do_is_skipped_with_the_reason_and_the_rest_is_measured(self):
+        short = ("--opcode", "send", "--size", "8K", "--duration", "2ms", "--repetitions", "1", "--iterations", "0",
+                 "--max-qps", "1", "--wait", "event")
+        for kinds, measured, status in (("ud", 0, rdmameter.USAGE), ("ud,rc", 1, rdmameter.PASS)):
+            with self.subTest(kinds):
+                done = self.connections("--over", kinds, *short, status=status)
+                self.assertEqual(len([row for row in done.rows if "skip_message" not in row]), measured)
+                self.assertIn("a UD message is one packet", done.rows[0]["skip_message"])
+
     def test_a_dry_run_names_the_cases_and_what_limits_them(self):
         run = subprocess.run([rdmameter.program, "topo", "connections", "--dry-run", "--memory-budget", "4M"],
                              capture_output=True, text=True, check=True)

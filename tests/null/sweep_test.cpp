@@ -34,9 +34,6 @@ class VirtualMeasurer final : public Measurer {
     outcome.latency = latency_of(test_case, *load.response);
     return outcome;
   }
-  bool usable() const override { return true; }
-  nlohmann::ordered_json initiator_environment() const override { return nullptr; }
-  nlohmann::ordered_json responder_environment() const override { return nullptr; }
 
   std::vector<std::uint64_t> measured;
   std::size_t interrupt_after = 1'000'000;

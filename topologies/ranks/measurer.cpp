@@ -114,8 +114,6 @@ class RankMeasurer final : public TopologyMeasurer {
   }
 
   bool usable() const override { return usable_; }
-  nlohmann::ordered_json initiator_environment() const override { return nullptr; }
-  nlohmann::ordered_json responder_environment() const override { return nullptr; }
   nlohmann::ordered_json ranks_environment(const TestCase& first) override {
     nlohmann::ordered_json said{{"rank", ranks_.rank()}, {"host", ranks_.hosts()[ranks_.rank()]}};
     try {

@@ -14,6 +14,8 @@
 #include "core/base/error.h"
 #include "core/base/printable.h"
 #include "core/log/print.h"
+#include "reports/stats/sample.h"
+#include "reports/summary/facts.h"
 #include "reports/summary/line_rate.h"
 #include "reports/summary/summary.h"
 #include "reports/text/terminal_lines.h"
@@ -54,8 +56,7 @@ RunOutput::RunOutput(const std::string& output, const nlohmann::ordered_json& co
       progress_(stderr_is_interactive()),
       framed_(progress_ && isatty(STDOUT_FILENO) == 1) {
   if (!output.empty()) writer_.emplace(output, context);
-  std::vector<std::string> names;
-  for (const PlannedCase& planned : cases) names.push_back(planned.name);
+  const auto names = mapped(cases, &PlannedCase::name);
   if (framed_) common_ = common_parts(names);
   for (const std::string& name : names)
     name_width_ = std::max(name_width_, std::min(shorten_name(name, common_).size(), kWidestName));
@@ -65,6 +66,7 @@ RunOutput::RunOutput(const std::string& output, const nlohmann::ordered_json& co
 }
 
 void RunOutput::omit_lines() {
+  keeps_ = true;
   lines_ = false;
   table_.reset();
 }
@@ -94,7 +96,7 @@ void RunOutput::row(const Row& measured) {
   tail_may_be_missing_ = tail_may_be_missing_ || tail_may_be_missing(row);
   if (writer_) writer_->append(row);
   clear_progress();
-  if (!tellings_.empty()) kept_.push_back(row);
+  if (keeps_ || !tellings_.empty()) kept_.push_back(row);
   if (row.until) {
     Row& light = settled_.emplace_back();
     light.name = row.name;
@@ -103,12 +105,7 @@ void RunOutput::row(const Row& measured) {
   }
   if (row.status == Row::Status::error && first_error_.empty()) first_error_ = row.message;
   if (row.status == Row::Status::ok) measured_cases_.insert(row.family_index);
-  if (row.status == Row::Status::skipped) {
-    auto reason =
-        std::ranges::find(skip_reasons_, row.message, &std::pair<std::string, std::size_t>::first);
-    if (reason == skip_reasons_.end()) reason = skip_reasons_.insert(reason, {row.message, 0});
-    ++reason->second;
-  }
+  if (row.status == Row::Status::skipped) ++entry_of(skip_reasons_, row.message);
   if (lines_) print_lines(shown(row));
 }
 

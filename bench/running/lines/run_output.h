@@ -34,8 +34,13 @@ class RunOutput : public RunListener {
   /// Keeps all rows from here on, and finish() prints `telling` of them.
   void tell_at_the_end(Telling telling) { tellings_.push_back(std::move(telling)); }
 
-  /// Rows have no line: what they tell together is printed by the caller.
+  /// Rows have no line from here on, and are kept: the caller prints what they tell together.
   void omit_lines();
+  const std::vector<Row>& kept() const { return kept_; }
+
+  /// Bandwidths from here on are held against links and slots of this context, in place of those of
+  /// the result's own.
+  void bound_by(const nlohmann::ordered_json& context) { bounds_ = PayloadBounds(context); }
 
   void begin(const std::string& name, std::uint64_t done, std::uint64_t all) override;
   void row(const Row& measured) override;
@@ -65,7 +70,8 @@ class RunOutput : public RunListener {
   std::size_t name_width_ = 0;
   std::set<std::uint64_t> measured_cases_;                         ///< by Row::family_index
   std::vector<std::pair<std::string, std::size_t>> skip_reasons_;  ///< and how many cases
-  std::vector<Row> kept_;                                          ///< for the tellings
+  bool keeps_ = false;                                             ///< without tellings, too
+  std::vector<Row> kept_;                                          ///< for them
   std::vector<Telling> tellings_;
   std::string told_at_the_end(const TextStyle& style) const;
   std::vector<Row> settled_;  ///< the last of each case of --until, without numbers

@@ -120,13 +120,11 @@ class NullMeasurer final : public Measurer {
     return outcome(test_case, run, placement);
   }
 
-  bool usable() const override { return true; }
   nlohmann::ordered_json initiator_environment() const override {
     nlohmann::ordered_json environment = environment_json(clock_, nullptr);
     environment["device"] = {{"name", "null"}, {"driver", "built-in null device"}};
     return environment;
   }
-  nlohmann::ordered_json responder_environment() const override { return nullptr; }
 
  private:
   static Outcome outcome(const DeviceCase& test_case, NullRun& run, const Placement& placement) {

@@ -78,9 +78,6 @@ class CostsMeasurer final : public Measurer {
     outcome.bandwidth = BandwidthData{.messages = tally.operations, .window_ns = tally.elapsed_ns};
     return outcome;
   }
-  bool usable() const override { return true; }
-  nlohmann::ordered_json initiator_environment() const override { return nullptr; }
-  nlohmann::ordered_json responder_environment() const override { return nullptr; }
 };
 
 class AblatedRows : public RunListener {

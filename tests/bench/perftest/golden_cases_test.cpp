@@ -13,8 +13,8 @@
 #include <string>
 #include <vector>
 
+#include "bench/perftest/cases.h"
 #include "bench/perftest/report.h"
-#include "bench/perftest/translate.h"
 
 namespace rdmameter {
 namespace {

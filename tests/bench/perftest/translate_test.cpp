@@ -7,6 +7,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "bench/perftest/cases.h"
 #include "bench/perftest/tool.h"
 #include "core/base/error.h"
 
@@ -284,6 +285,7 @@ TEST(PerftestTranslation, NamesPerftestsOptionWhereAValueIsWrong) {
   EXPECT_THAT(refusal_of("ib_write_bw", {"-c", "XRC"}), HasSubstr("RC/UC"));
   EXPECT_THAT(refusal_of("ib_write_bw", {"-c", "UD"}), HasSubstr("-c, --connection"));
   EXPECT_THAT(refusal_of("ib_write_bw", {"-c", "rc"}), HasSubstr("-c, --connection"));
+  EXPECT_THAT(refusal_of("ib_write_bw", {"-c", "RC/UC"}), HasSubstr("-c, --connection"));
 }
 
 TEST(PerftestTranslation, RefusesAnOptionWithoutTheOneThatItGoesWith) {

@@ -24,7 +24,6 @@ class FakeMeasurer : public Measurer {
   }
   bool usable() const override { return still_usable; }
   nlohmann::ordered_json initiator_environment() const override { return {{"fake", true}}; }
-  nlohmann::ordered_json responder_environment() const override { return nullptr; }
 
   std::vector<TestCase> measured;
   bool still_usable = true;
