@@ -11,6 +11,7 @@
 
 #include "bench/cases/words.h"
 #include "core/base/error.h"
+#include "core/base/lists.h"
 #include "core/base/parse_value.h"
 #include "core/base/printable.h"
 #include "core/test_case/flow_label.h"
@@ -330,11 +331,9 @@ bool matches(const std::string& pattern, const Test& test) {
 [[noreturn]] void refuse(const std::string& text) {
   if (text.find(',') != std::string::npos)
     throw UsageError("there is no test '{}': tests are separated by blanks, not by commas", text);
-  std::vector<std::string_view> names;
-  for (const Test& test : catalog()) names.push_back(test.name);
   throw UsageError(
       "there is no test '{}'{} (`rdmameter run --list` prints them; also all, or a glob: '*_lat')",
-      text, did_you_mean(text, names));
+      text, did_you_mean(text, mapped(catalog(), &Test::name)));
 }
 
 }  // namespace

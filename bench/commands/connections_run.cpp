@@ -16,6 +16,7 @@
 #include "bench/running/result_context.h"
 #include "bench/running/runner.h"
 #include "core/base/error.h"
+#include "core/base/lists.h"
 #include "core/base/parse_value.h"
 #include "core/engine/case_memory.h"
 #include "core/log/print.h"
@@ -97,9 +98,7 @@ ConnectionPlan plan_connections(const ConnectionsRequest& request, const DeviceQ
             ? fmt::format("not even one connection fits: {}",
                           plan.limits.front().at("reason").get<std::string>())
             : "--over srq and ud carry sends alone: add rc or shared, or --opcode send");
-  std::vector<PlannedCase> planned;
-  for (const ConnectionCase& one : plan.cases) planned.push_back(one.planned);
-  refuse_unused(request.settings.given, planned);
+  refuse_unused(request.settings.given, mapped(plan.cases, &ConnectionCase::planned));
   return plan;
 }
 namespace {

@@ -21,6 +21,7 @@
 #include "bench/running/process.h"
 #include "core/base/error.h"
 #include "core/base/error_text.h"
+#include "core/base/lists.h"
 #include "core/log/print.h"
 #include "reports/text/text.h"
 
@@ -109,10 +110,8 @@ ExitStatus run_tool(const PerftestTool& tool, const std::vector<std::string>& ar
   if (name.starts_with("raw_ethernet"))
     throw UsageError(
         "perftest: rdmameter does not send raw Ethernet frames: for {} use perftest itself", name);
-  std::vector<std::string_view> tools;
-  for (const PerftestTool& tool : perftest_tools()) tools.push_back(tool.name);
   throw UsageError("perftest has no tool '{}'{} ('rdmameter perftest --help' names them)", name,
-                   did_you_mean(name, tools));
+                   did_you_mean(name, mapped(perftest_tools(), &PerftestTool::name)));
 }
 
 }  // namespace

@@ -59,9 +59,8 @@ struct ConnectionsOptions : MeasuringOptions {  // of the positionals one, HOST
 template <class Named, class Find>
 std::vector<Named> named_in(std::string_view option, std::string_view list,
                             std::span<const Named> known, std::string_view takes, Find find) {
+  const auto names = mapped(known, [](const Named& one) { return std::string_view(one.name); });
   std::vector<Named> found;
-  std::vector<std::string_view> names;
-  for (const Named& one : known) names.push_back(one.name);
   if (list.empty()) return {known.begin(), known.end()};
   for (const std::string_view word : split(list, ",")) {
     const std::optional<Named> one = find(word);
@@ -125,9 +124,7 @@ ExitStatus topo_connections(const ConnectionsOptions& options, const Invocation&
   const ConnectionsRequest request = completed(options);
   if (options.dry_run) {
     const ConnectionPlan plan = plan_connections(request, {});
-    std::vector<PlannedCase> cases;
-    for (const ConnectionCase& one : plan.cases) cases.push_back(one.planned);
-    const DryRun would = dry_run(cases, request.repetitions);
+    const DryRun would = dry_run(mapped(plan.cases, &ConnectionCase::planned), request.repetitions);
     std::string text = would.text;
     for (const auto& limit : plan.limits)
       text += fmt::format("{} ends at {}: {}\n", limit.at("kind").get<std::string>(),
@@ -208,8 +205,7 @@ void declare_connections_options(CLI::App& app, ConnectionsOptions& options) {
              "Default: 2000",
              read_iterations);
   declare_host_options(app, options.hosts);
-  std::vector<const Axis*> chosen;
-  for (const std::string_view axis : kChosenAxes) chosen.push_back(find_axis(axis));
+  const auto chosen = mapped(kChosenAxes, [](std::string_view axis) { return find_axis(axis); });
   declare_axes(app, chosen, {}, options.given, axis_default);
 }
 

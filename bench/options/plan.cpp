@@ -17,6 +17,7 @@
 #include "bench/running/benchmark_flags.h"
 #include "core/base/error.h"
 #include "core/base/input_file.h"
+#include "core/base/lists.h"
 #include "core/base/printable.h"
 #include "reports/compare/gate.h"
 #include "reports/text/text.h"
@@ -32,9 +33,8 @@ const Axis& axis_named(std::string_view option) {
   if (std::ranges::find(kNotItsOwn, option) != kNotItsOwn.end())
     throw UsageError("--{}: it goes on for as long as the case beside it is measured", option);
   if (const Axis* axis = find_axis(option)) return *axis;
-  std::vector<std::string_view> known;
-  for (const Axis& axis : axes()) known.push_back(axis.option);
-  throw UsageError("there is no axis '--{}'{}", option, did_you_mean(option, known));
+  throw UsageError("there is no axis '--{}'{}", option,
+                   did_you_mean(option, mapped(axes(), &Axis::option)));
 }
 
 /// "--size 64K", "--size=64K" or, of a switch, "--verify".
@@ -297,9 +297,7 @@ class Reader {
 
   std::vector<GivenAxis> read_axes(const toml::node& node) const {
     const toml::table& table = table_of(node, "axes");
-    std::vector<std::string_view> known;
-    for (const Axis& axis : axes()) known.push_back(axis.option);
-    check_keys(table, known, "axes");
+    check_keys(table, mapped(axes(), &Axis::option), "axes");
     std::vector<GivenAxis> given;
     for (const Axis& axis : axes())
       if (const toml::node* value = table.get(axis.option))
