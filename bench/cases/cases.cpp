@@ -11,6 +11,7 @@
 
 #include "bench/cases/words.h"
 #include "core/base/error.h"
+#include "core/base/lists.h"
 #include "core/base/parse_value.h"
 #include "core/base/printable.h"
 #include "core/test_case/flow_label.h"

@@ -250,9 +250,7 @@ std::vector<std::string> not_judged(std::span<const CheckSubject> subjects,
     if (reading.row->status == Row::Status::skipped)
       add(fmt::format("of {}, because {}", subjects[reading.subject].name, reading.row->message),
           reading.label);
-  std::vector<std::string> texts;
-  for (const auto& [reason, names] : why) texts.push_back(fmt::format("{} {}", names, reason));
-  return texts;
+  return mapped(why, [](const auto& one) { return fmt::format("{} {}", one.second, one.first); });
 }
 
 std::size_t count_expected(std::span<const CheckReading> readings, std::span<const Row> expected) {

@@ -15,6 +15,7 @@
 #include "bench/running/result_context.h"
 #include "bench/running/runner.h"
 #include "core/base/error.h"
+#include "core/base/lists.h"
 #include "core/base/parse_value.h"
 #include "core/engine/case_memory.h"
 #include "core/log/print.h"

@@ -21,6 +21,7 @@
 #include "bench/running/process.h"
 #include "core/base/error.h"
 #include "core/base/error_text.h"
+#include "core/base/lists.h"
 #include "core/log/print.h"
 #include "reports/stats/sample.h"
 #include "reports/text/text.h"

@@ -53,6 +53,7 @@ constexpr const char* kConnectionsFooter =
 template <class Named, class Find>
 std::vector<Named> named_in(std::string_view option, std::string_view list,
                             std::span<const Named> known, std::string_view takes, Find find) {
+  const auto names = mapped(known, [](const Named& one) { return std::string_view(one.name); });
   std::vector<Named> found;
   if (list.empty()) return {known.begin(), known.end()};
   for (const std::string_view word : split(list, ",")) {

@@ -17,6 +17,7 @@
 #include "bench/running/benchmark_flags.h"
 #include "core/base/error.h"
 #include "core/base/input_file.h"
+#include "core/base/lists.h"
 #include "core/base/printable.h"
 #include "reports/compare/gate.h"
 #include "reports/stats/sample.h"

@@ -14,9 +14,9 @@
 #include "bench/options/plan.h"
 #include "bench/options/run_hosts.h"
 #include "core/base/error.h"
+#include "core/base/lists.h"
 #include "core/base/parse_value.h"
 #include "reports/stats/factorial.h"
-#include "reports/stats/sample.h"
 
 namespace rdmameter {
 namespace {
@@ -283,8 +283,8 @@ void declare_run_options(CLI::App& app, RunOptions& options) {
              "each line, # begins a comment");
   declare_host_options(app, options.host_options);
   app.set_help_all_flag("--help-all", help_text("print this help with every axis, and exit"));
-  const auto all = mapped(axes(), [](const Axis& axis) { return &axis; });
-  declare_axes(app, all, kCommonAxes, options.given, default_text);
+  declare_axes(app, mapped(axes(), [](const Axis& axis) { return &axis; }), kCommonAxes,
+               options.given, default_text);
 }
 
 RunOptions completed(RunOptions options) {

@@ -12,6 +12,7 @@
 #include "core/base/error.h"
 #include "core/base/error_text.h"
 #include "core/base/kernel_files.h"
+#include "core/base/lists.h"
 #include "core/doctor/thresholds.h"
 #include "core/verbs/check.h"
 #include "core/verbs/device.h"
@@ -22,10 +23,9 @@ namespace rdmameter {
 namespace {
 
 std::vector<ExaminedDevice> devices_of(const KernelTrees& trees) {
-  std::vector<ExaminedDevice> devices;
-  for (const auto& path : entries_of(trees.sysfs / "class/infiniband"))
-    devices.push_back({path.filename(), path, entries_of(path / "ports")});
-  return devices;
+  return mapped(entries_of(trees.sysfs / "class/infiniband"), [](const auto& path) {
+    return ExaminedDevice{path.filename(), path, entries_of(path / "ports")};
+  });
 }
 
 std::optional<std::string> text_of(const nlohmann::ordered_json& value) {
@@ -122,14 +122,13 @@ std::optional<std::uint64_t> netdev_mtu(const Examination& examination,
 }
 
 std::vector<ToldPort> ports_of(const Examination& examination) {
-  std::vector<ToldPort> ports;
-  for (const ActivePort& port : active_ports(examination))
-    ports.push_back({.name = port.name,
-                     .link_layer = read_line(port.path / "link_layer"),
-                     .rate = read_line(port.path / "rate"),
-                     .netdev_mtu = netdev_mtu(examination, port.path),
-                     .gid_types = gid_types_of(port.path)});
-  return ports;
+  return mapped(active_ports(examination), [&](const ActivePort& port) {
+    return ToldPort{.name = port.name,
+                    .link_layer = read_line(port.path / "link_layer"),
+                    .rate = read_line(port.path / "rate"),
+                    .netdev_mtu = netdev_mtu(examination, port.path),
+                    .gid_types = gid_types_of(port.path)};
+  });
 }
 
 /// What the files 0, 1, ... of a folder say, one for each GID: sorted, each once. The kernel gives

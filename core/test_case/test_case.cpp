@@ -14,6 +14,7 @@
 #include "core/base/error.h"
 #include "core/base/ip_address.h"
 #include "core/base/kernel_files.h"
+#include "core/base/lists.h"
 #include "core/base/parse_value.h"
 #include "core/test_case/flow_label.h"
 
@@ -179,9 +180,7 @@ const Axis* find_axis(std::string_view option, std::span<const Axis> among) {
 }
 
 std::string accepts_text(const Axis& axis) {
-  std::vector<std::string_view> words;
-  for (const Word& word : axis.words) words.push_back(word.text);
-  std::string text = fmt::format("{}", fmt::join(words, ", "));
+  std::string text = fmt::format("{}", fmt::join(mapped(axis.words, &Word::text), ", "));
   const std::string_view also = text.empty() ? "" : ", or ";
   switch (axis.kind) {
     case AxisKind::count:

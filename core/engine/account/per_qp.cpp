@@ -7,6 +7,7 @@
 #include <numeric>
 #include <string>
 
+#include "core/base/lists.h"
 #include "core/result/row_fields.h"
 
 namespace rdmameter {
@@ -70,9 +71,7 @@ void add_spread(PerQpData& data, const char* of, std::vector<double> values) {
 std::vector<double> times_of(const PerQpData& data) {
   if (!data.p50_ns.empty()) return data.p50_ns;
   if (!data.mean_ns.empty()) return data.mean_ns;
-  std::vector<double> times;
-  for (const double rate : data.messages_per_s) times.push_back(rate > 0 ? 1e9 / rate : 1e18);
-  return times;
+  return mapped(data.messages_per_s, [](double rate) { return rate > 0 ? 1e9 / rate : 1e18; });
 }
 
 void name_slow(PerQpData& data, const std::vector<double>& times,
@@ -91,9 +90,7 @@ void name_slow(PerQpData& data, const std::vector<double>& times,
 template <class Value>
 void keep(std::vector<Value>& values, const std::vector<std::uint64_t>& numbers) {
   if (values.empty()) return;
-  std::vector<Value> kept;
-  for (const std::uint64_t number : numbers) kept.push_back(values[number]);
-  values = std::move(kept);
+  values = mapped(numbers, [&](std::uint64_t number) { return values[number]; });
 }
 
 }  // namespace

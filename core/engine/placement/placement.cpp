@@ -13,6 +13,7 @@
 
 #include "core/base/error.h"
 #include "core/base/kernel_files.h"
+#include "core/base/lists.h"
 #include "core/base/parse_value.h"
 #include "core/verbs/device.h"
 
@@ -92,9 +93,7 @@ std::vector<unsigned> cores_first(std::span<const unsigned> cpus,
         cpu);
   }
   std::ranges::sort(ranked);
-  std::vector<unsigned> order;
-  for (const auto& each : ranked) order.push_back(each.second);
-  return order;
+  return mapped(ranked, [](const auto& each) { return each.second; });
 }
 
 Placement choose_placement(const PlacementWish& wish, CpuClaims& claims, const HostCpus& host) {
