@@ -230,12 +230,14 @@ void list_fields(auto& fields, Is<DeviceData> auto& data) {
 }
 
 /// Null: not known.
-Json bound_to_json(const std::optional<double>& gbps);
-std::optional<double> bound_from_json(const CheckedJson& json);
-
 void list_fields(auto& fields, Is<PayloadBoundData> auto& bound) {
-  fields.embedded("initiator", bound.initiator, bound_to_json, bound_from_json);
-  fields.embedded("responder", bound.responder, bound_to_json, bound_from_json);
+  using Gbps = std::optional<double>;
+  const auto to_json = [](const Gbps& gbps) { return gbps ? Json(*gbps) : Json(); };
+  const auto from_json = [](const CheckedJson& json) {
+    return json.null() ? Gbps() : Gbps(json.not_negative());
+  };
+  fields.embedded("initiator", bound.initiator, to_json, from_json);
+  fields.embedded("responder", bound.responder, to_json, from_json);
 }
 
 void list_fields(auto& fields, Is<SettledMetric> auto& settled) {

@@ -108,14 +108,6 @@ std::optional<double> slot_percent(const DeviceData& data) {
   return 100 * *data.slot_gbps / *data.slot_bound_gbps;
 }
 
-Json bound_to_json(const std::optional<double>& gbps) {
-  return gbps ? Json(*gbps) : Json();
-}
-
-std::optional<double> bound_from_json(const CheckedJson& json) {
-  return json.null() ? std::nullopt : std::optional(json.not_negative());
-}
-
 double load_part_gbps(const LoadPart& part) {
   return part.reached_per_s * static_cast<double>(part.size_bytes) * 8 / 1e9;
 }
