@@ -109,7 +109,7 @@ TEST(RefusedEdges, GoOverTheWireAndNotBeyondTheRanks) {
   const std::vector<RefusedEdge> edges{{.rank = 3, .peer = 0, .reason = "no route"}};
   const auto refused = read_message_text<RefusedEdges>(message_text(RefusedEdges{edges}));
   require_edges_of(refused, 4);
-  const auto& received = refused.edges;
+  const auto& received = refused.value;
   ASSERT_EQ(received.size(), 1u);
   EXPECT_EQ(received[0].rank, 3u);
   EXPECT_EQ(received[0].peer, 0u);

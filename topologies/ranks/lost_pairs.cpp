@@ -32,7 +32,7 @@ void visit_edges(const Graph& graph, std::map<Rank, std::vector<Rank>>& first, R
 }  // namespace
 
 void require_edges_of(const RefusedEdges& refused, Rank ranks) {
-  for (const RefusedEdge& edge : refused.edges)
+  for (const RefusedEdge& edge : refused.value)
     if (edge.rank >= ranks || edge.peer >= ranks)
       throw MeasurementError("the peer's message: edges names a rank that is not in the case");
 }

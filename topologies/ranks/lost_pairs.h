@@ -31,13 +31,7 @@ void list_fields(auto& fields, Is<RefusedEdge> auto& edge) {
 }
 
 /// The refused edges, as ranks send them to each other.
-struct RefusedEdges {
-  std::vector<RefusedEdge> edges;
-};
-
-void list_fields(auto& fields, Is<RefusedEdges> auto& refused) {
-  fields("edges", refused.edges);
-}
+using RefusedEdges = OneField<"edges", std::vector<RefusedEdge>>;
 
 /// @throws MeasurementError  one is not between two of so many ranks
 void require_edges_of(const RefusedEdges& refused, Rank ranks);

@@ -11,6 +11,7 @@
 #include <random>
 #include <set>
 #include <span>
+#include <type_traits>
 
 #include "core/base/error.h"
 #include "core/base/error_text.h"
@@ -47,13 +48,7 @@ void list_fields(auto& fields, Is<CoresAndSeed> auto& said) {
 }
 
 /// What is measured again, to find who is slow.
-struct Trips {
-  std::vector<RoundTripStops> trips;
-};
-
-void list_fields(auto& fields, Is<Trips> auto& again) {
-  fields("trips", again.trips);
-}
+using Trips = OneField<"trips", std::vector<RoundTripStops>>;
 
 struct ProgramAndOptions {
   std::string version, options;
@@ -85,35 +80,312 @@ class RankMeasurer final : public TopologyMeasurer {
     share_cores_and_seed();
   }
 
-  Outcome measure(const TestCase& test_case) override;
+  Outcome measure(const TestCase& test_case) override {
+    ++cases_;
+    TestCase numbered_case = test_case;
+    numbered_case.initiator.memory = numbered(test_case.initiator.memory);
+    RankCase own(numbered_case, ranks_.rank(), patience_, clock_, interrupt_);
+    const std::vector<RankResult> results = measure_all(own);
+    Outcome outcome;
+    std::exception_ptr failure;  // others wait to hear whether something is measured again
+    try {
+      if (ranks_.rank() == 0) outcome = collect(own, results);
+    } catch (const std::exception&) {
+      failure = std::current_exception();
+      outcome.topology.reset();
+    }
+    try {
+      if (can_be_judged(own.plan())) judge(own, results, outcome);
+    } catch (const std::exception& error) {
+      if (ranks_.rank() != 0) throw;
+      // What was measured is kept. A rank that is gone fails the next case, and who has interrupted
+      // ends the run after this one.
+      if (outcome.topology)
+        outcome.topology->straggler = {.verdict = Straggler::Verdict::unknown,
+                                       .reason = error_text(error)};
+    }
+    // Who is done ends its connections, and iWARP tells the other ends at once. It is so at all
+    // ranks or at none: those of two kinds have not connected.
+    if (own.by_cm()) with_all(&Ranks::broadcast, "");
+    if (failure) std::rethrow_exception(failure);
+    outcome.effective =
+        ranks_.rank() == 0 ? as_measured(test_case, results, &own.device()) : test_case;
+    return outcome;
+  }
 
   bool usable() const override { return usable_; }
   nlohmann::ordered_json initiator_environment() const override { return nullptr; }
   nlohmann::ordered_json responder_environment() const override { return nullptr; }
-  nlohmann::ordered_json ranks_environment(const TestCase& first) override;
+  nlohmann::ordered_json ranks_environment(const TestCase& first) override {
+    nlohmann::ordered_json said{{"rank", ranks_.rank()}, {"host", ranks_.hosts()[ranks_.rank()]}};
+    try {
+      const OpenDevice& device = device_of(first);
+      said["max_qp"] = device.limits.max_qp;
+      said.update(environment_with(clock_, &device));
+    } catch (const std::exception&) {  // each case will say why
+      said.update(environment_with(clock_, nullptr));
+    }
+    auto result = nlohmann::ordered_json::array();
+    for (const std::string& each : with_all(&Ranks::gather, said.dump())) {
+      const auto received = nlohmann::ordered_json::parse(each, nullptr, false);
+      if (received.is_object()) result.push_back(received);
+    }
+    return result;
+  }
   std::uint64_t common_seed() const override { return seed_; }
 
  private:
-  void share_cores_and_seed();
-  void create(RankCase& own);
-  void connect_all(RankCase& own);
-  std::vector<RefusedEdge> share(const std::vector<RefusedEdge>& refused, Rank ranks);
-  std::vector<RankResult> run_all(RankCase& own);
-  std::vector<RankResult> measure_all(RankCase& own);
-  RankPlaces places_of(const std::vector<RankResult>& results) const;
-  std::string trips_to_judge(const RankCase& own, const std::vector<RankResult>& results,
-                             Outcome& outcome) const;
-  void judge(RankCase& own, const std::vector<RankResult>& results, Outcome& outcome);
-  const char* path_of(const std::vector<RankResult>& results) const;
-  Outcome collect(const RankCase& own, const std::vector<RankResult>& results);
+  /// On which cores the ranks of this machine are. A batch system may leave them a few of those
+  /// that there are, and give each the same ones or its own. And rank 0's seed, by which all ranks
+  /// know what the messages of every other one hold.
+  void share_cores_and_seed() {
+    const std::vector<std::string>& hosts = ranks_.hosts();
+    CoresAndSeed own;
+    for (const auto cpu : allowed_cpu_numbers()) own.cores.push_back(cpu);
+    if (ranks_.rank() == 0) own.seed = std::random_device()();
+    const std::vector<std::string> said = all_gather(ranks_, message_text(own));
+    const auto seed = read_message_text<CoresAndSeed>(said.front()).seed;
+    if (!seed) throw MeasurementError("the peer's message: rank 0 has told no `seed`");
+    seed_ = *seed;
+    std::set<std::uint64_t> cores;
+    std::set<std::string_view> heard;  // most say the same
+    for (std::size_t rank = 0; rank < said.size(); ++rank) {
+      if (hosts[rank] != hosts[ranks_.rank()] || !heard.insert(said[rank]).second) continue;
+      const auto received = read_message_text<CoresAndSeed>(said[rank]);
+      cores.insert(received.cores.begin(), received.cores.end());
+    }
+    cores_ = cores.empty() ? static_cast<std::size_t>(sysconf(_SC_NPROCESSORS_ONLN)) : cores.size();
+  }
+
+  /// What all ranks do together: a function of Ranks.
+  template <class Result, class... Parameters>
+  Result with_all(Result (Ranks::*function)(Parameters...),
+                  std::type_identity_t<Parameters>... arguments) {
+    try {
+      return (ranks_.*function)(arguments...);
+    } catch (const MeasurementError&) {
+      usable_ = false;  // a rank is gone, and will be for every other case
+      throw;
+    }
+  }
+
+  std::string failure_of_rank(Rank rank, const std::string& why) const {
+    return fmt::format("rank {} on {}: {}", rank, ranks_.hosts()[rank], why);
+  }
 
   /// After this the case goes on only if no rank has failed.
   /// @param failure  empty: this rank has not
-  void agree(const std::optional<Failure>& failure);
-  template <class Call>
-  auto with_all(Call call);
-  OpenDevice& device_of(const TestCase& test_case);
-  std::string numbered(std::string name) const;
+  void agree(const std::optional<Failure>& failure) {
+    Failure first;
+    std::uint64_t more = 0;
+    const std::vector<std::string> failures =
+        with_all(&Ranks::gather, failure ? message_text(*failure) : "");
+    for (std::size_t rank = 0; rank < failures.size(); ++rank) {
+      if (failures[rank].empty()) continue;
+      if (!first.reason.empty()) {
+        ++more;
+        continue;
+      }
+      first = read_message_text<Failure>(failures[rank]);
+      first.reason = failure_of_rank(static_cast<Rank>(rank), first.reason);
+    }
+    if (more > 0) first.reason += fmt::format(" (and {} more rank{})", more, more == 1 ? "" : "s");
+    const std::string of_all =
+        with_all(&Ranks::broadcast, first.reason.empty() ? "" : message_text(first));
+    if (of_all.empty()) return;
+    first = read_message_text<Failure>(of_all);
+    throw_failure(first.kind, first.reason);
+  }
+
+  /// With this rank's number on its machine in the place of "%l".
+  std::string numbered(std::string name) const {
+    if (const auto at = name.find(kLocalRank); at != std::string::npos)
+      name.replace(at, kLocalRank.size(), std::to_string(ranks_.local_rank()));
+    return name;
+  }
+
+  OpenDevice& device_of(const TestCase& test_case) {
+    EndSettings wanted = test_case.initiator;
+    wanted.device = numbered(wanted.device);
+    const EndSettings& end = lone_.settled(wanted, test_case.transport);
+    return devices_.get_anew(end.device, end.port_num, end.gid_index);
+  }
+
+  void create(RankCase& own) {
+    const TestCase& test_case = own.plan().test_case;
+    OpenDevice& device = device_of(test_case);
+    // A CPU for each rank of this machine, or for none of them: their devices may be near one node.
+    const PlacementWish wish{.core = test_case.initiator.core,
+                             .device = device.port.device,
+                             .needed = ranks_.local_size(),
+                             .first = ranks_.local_rank()};
+    // Where ranks outnumber cores, one that spins keeps another from answering until its time slice
+    // is over.
+    const bool yields = test_case.wait == Wait::automatic ? ranks_.local_size() > cores_
+                                                          : test_case.wait == Wait::yield;
+    own.create(device, choose_placement(wish, claims_), seed_ + cases_, yields);
+  }
+
+  /// @return  the edges that were refused at any rank of the case
+  std::vector<RefusedEdge> share_refused(const RankCase& own) {
+    RefusedEdges of_all;
+    const std::string mine = own.refused().empty() ? "" : message_text(RefusedEdges{own.refused()});
+    for (const std::string& text : with_all(&Ranks::gather, mine))
+      if (!text.empty())
+        std::ranges::move(read_message_text<RefusedEdges>(text).value,
+                          std::back_inserter(of_all.value));
+    const std::string told =
+        with_all(&Ranks::broadcast, of_all.value.empty() ? "" : message_text(of_all));
+    if (told.empty()) return {};
+    of_all = read_message_text<RefusedEdges>(told);
+    require_edges_of(of_all, own.plan().graph.ranks());
+    return std::move(of_all.value);
+  }
+
+  RankPlaces places_of(const std::vector<RankResult>& results) const {
+    RankPlaces places = places_on(std::span(ranks_.hosts()).first(results.size()));
+    for (std::size_t rank = 0; rank < results.size(); ++rank)
+      if (const auto node = results[rank].numa_node)
+        places[rank].numa_node = static_cast<std::uint32_t>(*node);
+    return places;
+  }
+
+  /// At rank 0: writes a verdict that needs nothing more.
+  /// @return  the round trips it needs; empty: none
+  std::string trips_to_judge(const RankCase& own, const std::vector<RankResult>& results,
+                             Outcome& outcome) const {
+    TopologyData& topology = *outcome.topology;
+    if (!topology.failed_pairs.empty()) return {};
+    if (topology.matrix_ns.empty() || (topology.yielding && !choice_.judge_shared)) return {};
+    const RankPlaces places = places_of(results);
+    const Straggler suspect = find_straggler(topology.matrix_ns, topology.edges, places);
+    topology.straggler.emplace();
+    const std::vector<RoundTripStops> trips = elimination_trips(
+        suspect, topology.matrix_ns, own.plan().graph, places, own.plan().test_case.seed);
+    return trips.empty() ? std::string() : message_text(Trips{trips});
+  }
+
+  /// @param results  at rank 0, of all ranks
+  /// @param outcome  elsewhere than at rank 0, and where it failed, without a topology
+  void judge(RankCase& own, const std::vector<RankResult>& results, Outcome& outcome) {
+    const std::string wanted = outcome.topology ? trips_to_judge(own, results, outcome) : "";
+    const std::string asked = with_all(&Ranks::broadcast, wanted);
+    if (asked.empty()) return;
+    const std::vector<RoundTripStops> trips = read_message_text<Trips>(asked).value;
+    if (own.taken()) own.run_again(trips);
+    const std::vector<RankResult> again = gather_results(own);
+    if (!outcome.topology) return;
+    std::vector<double> times_ns(trips.size());
+    std::string failure;
+    for (Rank rank = 0; rank < again.size(); ++rank) {
+      const RankResult& result = again[rank];
+      if (failure.empty() && !result.failure.empty())
+        failure = failure_of_rank(rank, result.failure);
+      for (std::size_t i = 0; i < std::min(trips.size(), result.matrix_row_ns.size()); ++i)
+        times_ns[i] += result.matrix_row_ns[i];
+    }
+    Straggler& straggler = outcome.topology->straggler.emplace();
+    if (failure.empty())
+      straggler = judge_elimination(trips, times_ns);
+    else
+      straggler = {.verdict = Straggler::Verdict::unknown, .reason = failure};
+  }
+
+  /// The path of the data, as a row between two ends has it.
+  const char* path_of(const std::vector<RankResult>& results) const {
+    bool one_host = true, one_device = true;
+    for (std::size_t rank = 1; rank < results.size(); ++rank) {
+      one_host &= ranks_.hosts()[rank] == ranks_.hosts()[0];
+      one_device &= results[rank].device == results[0].device;
+    }
+    return !one_host ? "network" : one_device ? "same_device" : "netdev";
+  }
+
+  /// At rank 0: merges the results of all ranks. @throws MeasurementError  what has failed
+  Outcome collect(const RankCase& own, const std::vector<RankResult>& results) const {
+    std::string failure;
+    bool only_waited = true;
+    for (Rank rank = 0; rank < results.size(); ++rank) {
+      const std::string& why = results[rank].failure;
+      if (why.empty()) continue;
+      // A rank that only waited in vain knows least of what went wrong.
+      const bool waited = why == kOutOfPatience;
+      if (failure.empty() || (only_waited && !waited)) failure = failure_of_rank(rank, why);
+      only_waited &= waited;
+    }
+    if (!failure.empty()) throw MeasurementError(failure);
+    Outcome outcome = merge_results(own.plan(), results);
+    const std::uint64_t measured =
+        outcome.latency ? outcome.latency->histogram.count : outcome.bandwidth->messages;
+    if (const auto& lost = outcome.topology->failed_pairs; !lost.empty() && measured == 0)
+      throw MeasurementError("no pair could be measured; rank {} and rank {}: {}",
+                             lost.front().from, lost.front().to, lost.front().reason);
+    outcome.extra["path"] = path_of(results);
+    own.add_device(outcome);
+    return outcome;
+  }
+
+  void connect_all(RankCase& own) {
+    // A step of this rank's own, whose failure all ranks hear of.
+    const auto step = [&](const std::function<void()>& call) -> std::optional<Failure> {
+      if (!own.taken()) return {};
+      try {
+        call();
+        return {};
+      } catch (const std::exception& error) {
+        return failure_of(error);
+      }
+    };
+    agree(step([&] { create(own); }));
+    const auto received =
+        with_all(&Ranks::exchange, own.taken() ? own.addresses() : std::map<Rank, std::string>());
+    own.lap("bootstrap");
+    agree(step([&] { own.connect(received); }));
+    if (own.plan().in_rounds()) {
+      std::vector<RefusedEdge> refused = share_refused(own);
+      if (own.taken()) own.set_refused(std::move(refused));
+    }
+    own.lap("wait");
+  }
+
+  /// @return  at rank 0 what each rank of the case has measured, without samples; elsewhere nothing
+  std::vector<RankResult> gather_results(const RankCase& own) {
+    std::vector<RankResult> results;
+    const std::vector<std::string> reports =
+        with_all(&Ranks::gather, own.taken() ? rank_result_to_wire(own.result()) : "");
+    if (ranks_.rank() != 0) return results;
+    for (Rank rank = 0; rank < own.plan().graph.ranks(); ++rank)
+      results.push_back(rank_result_from_wire(reports[rank]));
+    return results;
+  }
+
+  /// @return  at rank 0 the results of all ranks; all samples are in the first
+  std::vector<RankResult> run_all(RankCase& own) {
+    if (own.taken()) own.run();
+    const std::string samples =
+        with_all(&Ranks::reduce, rank_samples_to_wire(own.result().samples), combined_samples);
+    std::vector<RankResult> results = gather_results(own);
+    if (!results.empty()) results.front().samples = rank_samples_from_wire(samples);
+    return results;
+  }
+
+  /// Connects and runs: of pairs as often as pairs fail, and others are left.
+  std::vector<RankResult> measure_all(RankCase& own) {
+    std::vector<RankResult> results;
+    PairAttempt attempt{.no_barrier = no_barrier_};
+    for (;;) {
+      own.begin(attempt);
+      connect_all(own);
+      std::vector<RankResult> latest = run_all(own);
+      if (!own.plan().in_rounds()) return latest;
+      const bool again =
+          ranks_.rank() == 0 && next_attempt(attempt, results, std::move(latest), 2 * own.rounds());
+      const std::string next = with_all(&Ranks::broadcast, again ? message_text(attempt) : "");
+      if (next.empty()) return results;
+      attempt = read_message_text<PairAttempt>(next);
+      no_barrier_ = attempt.no_barrier;
+    }
+  }
 
   Ranks& ranks_;
   const std::chrono::milliseconds patience_;
@@ -130,299 +402,6 @@ class RankMeasurer final : public TopologyMeasurer {
   bool usable_ = true;
   RankPairs no_barrier_;  ///< whose barrier QPs have failed
 };
-
-/// On which cores the ranks of this machine are. A batch system may leave them a few of those that
-/// there are, and give each the same ones or its own. And rank 0's seed, by which all ranks know
-/// what the messages of every other one hold.
-void RankMeasurer::share_cores_and_seed() {
-  const std::vector<std::string>& hosts = ranks_.hosts();
-  CoresAndSeed own;
-  for (const auto cpu : allowed_cpu_numbers()) own.cores.push_back(cpu);
-  if (ranks_.rank() == 0) own.seed = std::random_device()();
-  const std::vector<std::string> said = all_gather(ranks_, message_text(own));
-  const auto seed = read_message_text<CoresAndSeed>(said.front()).seed;
-  if (!seed) throw MeasurementError("the peer's message: rank 0 has told no `seed`");
-  seed_ = *seed;
-  std::set<std::uint64_t> cores;
-  std::set<std::string_view> heard;  // most say the same
-  for (std::size_t rank = 0; rank < said.size(); ++rank) {
-    if (hosts[rank] != hosts[ranks_.rank()] || !heard.insert(said[rank]).second) continue;
-    const auto received = read_message_text<CoresAndSeed>(said[rank]);
-    cores.insert(received.cores.begin(), received.cores.end());
-  }
-  cores_ = cores.empty() ? static_cast<std::size_t>(sysconf(_SC_NPROCESSORS_ONLN)) : cores.size();
-}
-
-/// What all ranks do together.
-template <class Call>
-auto RankMeasurer::with_all(Call call) {
-  try {
-    return call();
-  } catch (const MeasurementError&) {
-    usable_ = false;  // a rank is gone, and will be for every other case
-    throw;
-  }
-}
-
-void RankMeasurer::agree(const std::optional<Failure>& failure) {
-  Failure first;
-  std::uint64_t more = 0;
-  const std::string own = failure ? message_text(*failure) : "";
-  const std::vector<std::string> failures = with_all([&] { return ranks_.gather(own); });
-  for (std::size_t rank = 0; rank < failures.size(); ++rank) {
-    if (failures[rank].empty()) continue;
-    if (!first.reason.empty()) {
-      ++more;
-      continue;
-    }
-    first = read_message_text<Failure>(failures[rank]);
-    first.reason = fmt::format("rank {} on {}: {}", rank, ranks_.hosts()[rank], first.reason);
-  }
-  if (more > 0) first.reason += fmt::format(" (and {} more rank{})", more, more == 1 ? "" : "s");
-  const std::string of_all =
-      with_all([&] { return ranks_.broadcast(first.reason.empty() ? "" : message_text(first)); });
-  if (of_all.empty()) return;
-  first = read_message_text<Failure>(of_all);
-  throw_failure(first.kind, first.reason);
-}
-
-/// With this rank's number on its machine in the place of "%l".
-std::string RankMeasurer::numbered(std::string name) const {
-  if (const auto at = name.find(kLocalRank); at != std::string::npos)
-    name.replace(at, kLocalRank.size(), std::to_string(ranks_.local_rank()));
-  return name;
-}
-
-OpenDevice& RankMeasurer::device_of(const TestCase& test_case) {
-  EndSettings wanted = test_case.initiator;
-  wanted.device = numbered(wanted.device);
-  const EndSettings& end = lone_.settled(wanted, test_case.transport);
-  return devices_.get_anew(end.device, end.port_num, end.gid_index);
-}
-
-void RankMeasurer::create(RankCase& own) {
-  const TestCase& test_case = own.plan().test_case;
-  OpenDevice& device = device_of(test_case);
-  // A CPU for each rank of this machine, or for none of them: their devices may be near one node.
-  const PlacementWish wish{.core = test_case.initiator.core,
-                           .device = device.port.device,
-                           .needed = ranks_.local_size(),
-                           .first = ranks_.local_rank()};
-  // Where ranks outnumber cores, one that spins keeps another from answering until its time slice
-  // is over.
-  const bool yields = test_case.wait == Wait::automatic ? ranks_.local_size() > cores_
-                                                        : test_case.wait == Wait::yield;
-  own.create(device, choose_placement(wish, claims_), seed_ + cases_, yields);
-}
-
-/// @return  those of all ranks
-std::vector<RefusedEdge> RankMeasurer::share(const std::vector<RefusedEdge>& refused, Rank ranks) {
-  const std::string mine = refused.empty() ? "" : message_text(RefusedEdges{refused});
-  RefusedEdges of_all;
-  for (const std::string& text : with_all([&] { return ranks_.gather(mine); }))
-    if (!text.empty())
-      std::ranges::move(read_message_text<RefusedEdges>(text).edges,
-                        std::back_inserter(of_all.edges));
-  const std::string told =
-      with_all([&] { return ranks_.broadcast(of_all.edges.empty() ? "" : message_text(of_all)); });
-  if (told.empty()) return {};
-  of_all = read_message_text<RefusedEdges>(told);
-  require_edges_of(of_all, ranks);
-  return std::move(of_all.edges);
-}
-
-RankPlaces RankMeasurer::places_of(const std::vector<RankResult>& results) const {
-  RankPlaces places = places_on(std::span(ranks_.hosts()).first(results.size()));
-  for (std::size_t rank = 0; rank < results.size(); ++rank)
-    if (const auto node = results[rank].numa_node)
-      places[rank].numa_node = static_cast<std::uint32_t>(*node);
-  return places;
-}
-
-/// At rank 0: writes a verdict that needs nothing more. @return  the round trips it
-/// needs; empty: none
-std::string RankMeasurer::trips_to_judge(const RankCase& own,
-                                         const std::vector<RankResult>& results,
-                                         Outcome& outcome) const {
-  TopologyData& topology = *outcome.topology;
-  if (!topology.failed_pairs.empty()) return {};
-  if (topology.matrix_ns.empty() || (topology.yielding && !choice_.judge_shared)) return {};
-  const RankPlaces places = places_of(results);
-  const Straggler suspect = find_straggler(topology.matrix_ns, topology.edges, places);
-  topology.straggler.emplace();
-  const std::vector<RoundTripStops> trips = elimination_trips(
-      suspect, topology.matrix_ns, own.plan().graph, places, own.plan().test_case.seed);
-  return trips.empty() ? std::string() : message_text(Trips{trips});
-}
-
-/// @param results  at rank 0, of all ranks
-/// @param outcome  elsewhere than at rank 0, and where it failed, without a topology
-void RankMeasurer::judge(RankCase& own, const std::vector<RankResult>& results, Outcome& outcome) {
-  const std::string wanted = outcome.topology ? trips_to_judge(own, results, outcome) : "";
-  const std::string asked = with_all([&] { return ranks_.broadcast(wanted); });
-  if (asked.empty()) return;
-  const std::vector<RoundTripStops> trips = read_message_text<Trips>(asked).trips;
-  if (own.taken()) own.run_again(trips);
-  const std::string result = own.taken() ? rank_result_to_wire(own.result()) : "";
-  const std::vector<std::string> reports = with_all([&] { return ranks_.gather(result); });
-  if (!outcome.topology) return;
-  std::vector<double> times_ns(trips.size());
-  std::string failure;
-  for (Rank rank = 0; rank < own.plan().graph.ranks(); ++rank) {
-    const RankResult received = rank_result_from_wire(reports[rank]);
-    if (failure.empty() && !received.failure.empty())
-      failure = fmt::format("rank {} on {}: {}", rank, ranks_.hosts()[rank], received.failure);
-    for (std::size_t i = 0; i < std::min(trips.size(), received.matrix_row_ns.size()); ++i)
-      times_ns[i] += received.matrix_row_ns[i];
-  }
-  Straggler& straggler = outcome.topology->straggler.emplace();
-  if (failure.empty())
-    straggler = judge_elimination(trips, times_ns);
-  else
-    straggler = {.verdict = Straggler::Verdict::unknown, .reason = failure};
-}
-
-/// The path of the data, as a row between two ends has it.
-const char* RankMeasurer::path_of(const std::vector<RankResult>& results) const {
-  bool one_host = true, one_device = true;
-  for (std::size_t rank = 1; rank < results.size(); ++rank) {
-    one_host &= ranks_.hosts()[rank] == ranks_.hosts()[0];
-    one_device &= results[rank].device == results[0].device;
-  }
-  return !one_host ? "network" : one_device ? "same_device" : "netdev";
-}
-
-/// At rank 0: merges the results of all ranks. @throws MeasurementError  what has failed
-Outcome RankMeasurer::collect(const RankCase& own, const std::vector<RankResult>& results) {
-  std::string failure;
-  bool only_waited = true;
-  for (Rank rank = 0; rank < own.plan().graph.ranks(); ++rank) {
-    const std::string& why = results[rank].failure;
-    if (why.empty()) continue;
-    // A rank that only waited in vain knows least of what went wrong.
-    const bool waited = why == kOutOfPatience;
-    if (failure.empty() || (only_waited && !waited))
-      failure = fmt::format("rank {} on {}: {}", rank, ranks_.hosts()[rank], why);
-    only_waited &= waited;
-  }
-  if (!failure.empty()) throw MeasurementError(failure);
-  Outcome outcome = merge_results(own.plan(), results);
-  const std::uint64_t measured =
-      outcome.latency ? outcome.latency->histogram.count : outcome.bandwidth->messages;
-  if (const auto& lost = outcome.topology->failed_pairs; !lost.empty() && measured == 0)
-    throw MeasurementError("no pair could be measured; rank {} and rank {}: {}", lost.front().from,
-                           lost.front().to, lost.front().reason);
-  outcome.extra["path"] = path_of(results);
-  own.add_device(outcome);
-  return outcome;
-}
-
-void RankMeasurer::connect_all(RankCase& own) {
-  // A step of this rank's own, whose failure all ranks hear of.
-  const auto step = [&](const std::function<void()>& call) -> std::optional<Failure> {
-    if (!own.taken()) return {};
-    try {
-      call();
-      return {};
-    } catch (const std::exception& error) {
-      return failure_of(error);
-    }
-  };
-  agree(step([&] { create(own); }));
-  const auto addresses = own.taken() ? own.addresses() : std::map<Rank, std::string>();
-  const std::map<Rank, std::string> received = with_all([&] { return ranks_.exchange(addresses); });
-  own.lap("bootstrap");
-  agree(step([&] { own.connect(received); }));
-  if (own.plan().in_rounds()) {
-    std::vector<RefusedEdge> refused = share(own.refused(), own.plan().graph.ranks());
-    if (own.taken()) own.set_refused(std::move(refused));
-  }
-  own.lap("wait");
-}
-
-/// @return  at rank 0 the results of all ranks; all samples are in the first
-std::vector<RankResult> RankMeasurer::run_all(RankCase& own) {
-  if (own.taken()) own.run();
-  const std::string result = own.taken() ? rank_result_to_wire(own.result()) : "";
-  const std::vector<std::string> reports = with_all([&] { return ranks_.gather(result); });
-  const std::string samples = with_all(
-      [&] { return ranks_.reduce(rank_samples_to_wire(own.result().samples), combined_samples); });
-  std::vector<RankResult> results;
-  if (ranks_.rank() != 0) return results;
-  for (Rank rank = 0; rank < own.plan().graph.ranks(); ++rank)
-    results.push_back(rank_result_from_wire(reports[rank]));
-  results.front().samples = rank_samples_from_wire(samples);
-  return results;
-}
-
-/// Connects and runs: of pairs as often as pairs fail, and others are left.
-std::vector<RankResult> RankMeasurer::measure_all(RankCase& own) {
-  std::vector<RankResult> results;
-  PairAttempt attempt{.no_barrier = no_barrier_};
-  for (;;) {
-    own.begin(attempt);
-    connect_all(own);
-    std::vector<RankResult> latest = run_all(own);
-    if (!own.plan().in_rounds()) return latest;
-    const bool again =
-        ranks_.rank() == 0 && next_attempt(attempt, results, std::move(latest), 2 * own.rounds());
-    const std::string next =
-        with_all([&] { return ranks_.broadcast(again ? message_text(attempt) : ""); });
-    if (next.empty()) return results;
-    attempt = read_message_text<PairAttempt>(next);
-    no_barrier_ = attempt.no_barrier;
-  }
-}
-
-Outcome RankMeasurer::measure(const TestCase& test_case) {
-  ++cases_;
-  TestCase numbered_case = test_case;
-  numbered_case.initiator.memory = numbered(test_case.initiator.memory);
-  RankCase own(numbered_case, ranks_.rank(), patience_, clock_, interrupt_);
-  const std::vector<RankResult> results = measure_all(own);
-  Outcome outcome;
-  std::exception_ptr failure;  // others wait to hear whether something is measured again
-  try {
-    if (ranks_.rank() == 0) outcome = collect(own, results);
-  } catch (const std::exception&) {
-    failure = std::current_exception();
-    outcome.topology.reset();
-  }
-  try {
-    if (can_be_judged(own.plan())) judge(own, results, outcome);
-  } catch (const std::exception& error) {
-    if (ranks_.rank() != 0) throw;
-    // What was measured is kept. A rank that is gone fails the next case, and who has interrupted
-    // ends the run after this one.
-    if (outcome.topology)
-      outcome.topology->straggler = {.verdict = Straggler::Verdict::unknown,
-                                     .reason = error_text(error)};
-  }
-  // Who is done ends its connections, and iWARP tells the other ends at once. It is so at all ranks
-  // or at none: those of two kinds have not connected.
-  if (own.by_cm()) with_all([&] { return ranks_.broadcast(""); });
-  if (failure) std::rethrow_exception(failure);
-  outcome.effective =
-      ranks_.rank() == 0 ? as_measured(test_case, results, &own.device()) : test_case;
-  return outcome;
-}
-
-nlohmann::ordered_json RankMeasurer::ranks_environment(const TestCase& first) {
-  nlohmann::ordered_json said{{"rank", ranks_.rank()}, {"host", ranks_.hosts()[ranks_.rank()]}};
-  try {
-    const OpenDevice& device = device_of(first);
-    said["max_qp"] = device.limits.max_qp;
-    said.update(environment_with(clock_, &device));
-  } catch (const std::exception&) {  // each case will say why
-    said.update(environment_with(clock_, nullptr));
-  }
-  auto result = nlohmann::ordered_json::array();
-  for (const std::string& each : with_all([&] { return ranks_.gather(said.dump()); })) {
-    const auto received = nlohmann::ordered_json::parse(each, nullptr, false);
-    if (received.is_object()) result.push_back(received);
-  }
-  return result;
-}
 
 }  // namespace
 
