@@ -34,32 +34,6 @@ std::uint64_t at_once(const TopologyPlan& plan, std::uint64_t messages) {
 
 static_assert(kMaxTopologyRanks - 1 <= kRankMask);
 
-/// By destination: over the first neighbour on a shortest route.
-void plan_unicast(RankPlan& rank_plan, const Graph& graph, Rank rank, const Tree& tree) {
-  for (Rank to = 0; to < graph.ranks(); ++to) {
-    PlannedRoute& route = rank_plan.routes[to];
-    route.here = to == rank;
-    if (!route.here && tree.hops[to] != kUnreachable)
-      route.neighbours = {place_of(graph.neighbours[rank], tree.first[to])};
-  }
-}
-
-/// By source: to the ranks for which this one comes just before on the source's tree.
-void plan_spread(RankPlan& rank_plan, const Graph& graph, Rank rank,
-                 const std::vector<Tree>& trees) {
-  for (Rank source = 0; source < graph.ranks(); ++source) {
-    const Tree& tree = trees[source];
-    PlannedRoute& route = rank_plan.routes[source];
-    route.here = source != rank;
-    const std::vector<Rank>& neighbours = graph.neighbours[rank];
-    for (std::uint32_t place = 0; place < neighbours.size(); ++place)
-      if (neighbours[place] != source && tree.parent[neighbours[place]] == rank)
-        route.neighbours.push_back(place);
-    rank_plan.max_copies =
-        std::max(rank_plan.max_copies, static_cast<std::uint32_t>(route.neighbours.size()));
-  }
-}
-
 /// Of pairs a message goes back at once.
 std::vector<std::uint32_t> stops_after(const TopologyPlan& plan, Rank rank) {
   std::vector<std::uint32_t> next(plan.graph.ranks(), rank);
@@ -255,16 +229,136 @@ namespace {
 /// Plans ranks. Holds what their plans have in common.
 class Planner {
  public:
-  explicit Planner(const TopologyPlan& plan);
+  explicit Planner(const TopologyPlan& plan) : plan_(plan) {
+    for (Rank root = 0; (spread_ || classes_ > 1) && root < graph_.ranks(); ++root) {
+      Tree tree = tree_from(graph_, root);
+      if (spread_)
+        trees_.push_back(std::move(tree));
+      else
+        next_.emplace_back(tree.first.begin(), tree.first.end());
+    }
+  }
 
-  RankPlan plan(Rank rank) const;
-  LinkCounts count_messages(Rank rank) const;
+  RankPlan plan(Rank rank) const {
+    const TestCase& test_case = plan_.test_case;
+    RankPlan rank_plan{.all = plan_, .rank = rank};
+    const Tree tree = tree_from(graph_, rank);
+    rank_plan.hops = tree.hops;
+    rank_plan.rooms = rooms(rank);
+    rank_plan.routes.resize(graph_.ranks());
+    if (spread_)
+      plan_spread(rank_plan);
+    else
+      plan_unicast(rank_plan, tree);
+    rank_plan.pair_turns = pair_turns(rounds_, rank);
+    switch (plan_.traffic_mode()) {
+      case TrafficMode::round_trip:
+        rank_plan.reply_to = stops_after(plan_, rank);
+        break;
+      case TrafficMode::exchange:
+      case TrafficMode::spread:
+        rank_plan.rounds = rounds_of(rank, flows_at(plan_, rank), graph_.ranks(),
+                                     find_schedule(test_case.schedule));
+        break;
+      case TrafficMode::stream:
+        if (!plan_.in_rounds()) rank_plan.partners = stream_partners(plan_, rank);
+        rank_plan.window =
+            test_case.queues.depth * std::max<std::size_t>(rank_plan.partners.size(), 1);
+        break;
+      case TrafficMode::drawn:
+        rank_plan.partners = drawn_partners(test_case, rank);
+        rank_plan.window = test_case.queues.depth;
+        break;
+      case TrafficMode::collective:
+        rank_plan.schedule =
+            plan_.traffic.entry->collective->make(rank, graph_.ranks(), plan_.words);
+        break;
+    }
+    return rank_plan;
+  }
+
+  LinkCounts count_messages(Rank rank) const {
+    const std::vector<std::uint64_t> none(graph_.degree(rank) * classes_);
+    LinkCounts counts{.in = none, .out = none};
+    if (spread_)
+      count_spread(counts, rank);
+    else
+      count_flows(counts, rank);
+    return counts;
+  }
 
  private:
-  LinkCounts rooms(Rank rank) const;
-  void count_flows(LinkCounts& counts, Rank rank) const;
-  void count_spread(LinkCounts& counts, Rank rank) const;
-  void climb(Rank to, Rank here, std::uint32_t passed, std::uint64_t* by_class) const;
+  /// By destination: over the first neighbour on a shortest route.
+  void plan_unicast(RankPlan& rank_plan, const Tree& tree) const {
+    for (Rank to = 0; to < graph_.ranks(); ++to) {
+      PlannedRoute& route = rank_plan.routes[to];
+      route.here = to == rank_plan.rank;
+      if (!route.here && tree.hops[to] != kUnreachable)
+        route.neighbours = {place_of(graph_.neighbours[rank_plan.rank], tree.first[to])};
+    }
+  }
+
+  /// By source: to the ranks for which this one comes just before on the source's tree.
+  void plan_spread(RankPlan& rank_plan) const {
+    const std::vector<Rank>& neighbours = graph_.neighbours[rank_plan.rank];
+    for (Rank source = 0; source < graph_.ranks(); ++source) {
+      const Tree& tree = trees_[source];
+      PlannedRoute& route = rank_plan.routes[source];
+      route.here = source != rank_plan.rank;
+      for (std::uint32_t place = 0; place < neighbours.size(); ++place)
+        if (neighbours[place] != source && tree.parent[neighbours[place]] == rank_plan.rank)
+          route.neighbours.push_back(place);
+      rank_plan.max_copies =
+          std::max(rank_plan.max_copies, static_cast<std::uint32_t>(route.neighbours.size()));
+    }
+  }
+
+  /// A message goes on as each rank on its route has it, by the rank's own tree: towards one
+  /// destination the routes from everywhere are a tree, too. Of it this rank's branch counts.
+  void count_flows(LinkCounts& counts, Rank rank) const {
+    for (Rank to = 0; to < graph_.ranks(); ++to) {
+      const Rank first = next(rank, to);
+      if (to != rank && graph_.has_edge(rank, first))
+        climb(to, rank, 0, &counts.out[first_class(rank, first)]);
+      for (const Rank behind : graph_.neighbours[rank])
+        if (behind != to && next(behind, to) == rank)
+          climb(to, behind, 0, &counts.in[first_class(rank, behind)]);
+    }
+  }
+
+  /// Counts the messages to `to` that come past `here`, which is `passed` hops before the link.
+  void climb(Rank to, Rank here, std::uint32_t passed, std::uint64_t* by_class) const {
+    if (plan_.sends(here, to)) ++by_class[passed];
+    if (passed + 1 == classes_) return;  // no message has come farther
+    for (const Rank behind : graph_.neighbours[here])
+      if (behind != to && next(behind, to) == here) climb(to, behind, passed + 1, by_class);
+  }
+
+  /// A message goes over each edge of its source's tree once.
+  void count_spread(LinkCounts& counts, Rank rank) const {
+    for (Rank source = 0; source < graph_.ranks(); ++source) {
+      const Tree& tree = trees_[source];
+      if (source != rank) ++counts.in[first_class(rank, tree.parent[rank]) + tree.hops[rank] - 1];
+      for (const Rank ahead : graph_.neighbours[rank])
+        if (ahead != source && tree.parent[ahead] == rank)
+          ++counts.out[first_class(rank, ahead) + tree.hops[rank]];
+    }
+  }
+
+  LinkCounts rooms(Rank rank) const {
+    const std::uint64_t depth = plan_.test_case.queues.depth;
+    if (classes_ == 1) {  // no rank relays, so there is nothing to count
+      const std::vector<std::uint64_t> each(graph_.degree(rank), depth);
+      return {.in = each, .out = each};
+    }
+    LinkCounts rooms = count_messages(rank);
+    for (auto* counts : {&rooms.in, &rooms.out})
+      for (std::size_t i = 0; i < counts->size(); ++i)
+        (*counts)[i] =
+            i % classes_ == 0 ? depth : std::min(depth, 2 * at_once(plan_, (*counts)[i]));
+    return rooms;
+  }
+
   Rank next(Rank rank, Rank to) const { return next_.empty() ? to : next_[rank][to]; }
   std::size_t first_class(Rank rank, Rank neighbour) const {
     return std::size_t{place_of(graph_.neighbours[rank], neighbour)} * classes_;
@@ -272,6 +366,7 @@ class Planner {
 
   const TopologyPlan& plan_;
   const Graph& graph_ = plan_.graph;
+  const bool spread_ = plan_.traffic_mode() == TrafficMode::spread;
   const std::uint32_t classes_ = hop_classes(plan_);
   const std::vector<PairRound> rounds_ = rounds_of_pairs(plan_);
   std::vector<Tree> trees_;  ///< of TrafficMode::spread, by root
@@ -280,109 +375,6 @@ class Planner {
   std::vector<std::vector<std::uint16_t>> next_;
 };
 static_assert(kMaxTopologyRanks - 1 <= std::numeric_limits<std::uint16_t>::max());
-
-Planner::Planner(const TopologyPlan& plan) : plan_(plan) {
-  const bool spread = plan.traffic_mode() == TrafficMode::spread;
-  for (Rank root = 0; (spread || classes_ > 1) && root < graph_.ranks(); ++root) {
-    Tree tree = tree_from(graph_, root);
-    if (spread)
-      trees_.push_back(std::move(tree));
-    else
-      next_.emplace_back(tree.first.begin(), tree.first.end());
-  }
-}
-
-LinkCounts Planner::count_messages(Rank rank) const {
-  const std::vector<std::uint64_t> none(graph_.degree(rank) * classes_);
-  LinkCounts counts{.in = none, .out = none};
-  if (plan_.traffic_mode() == TrafficMode::spread)
-    count_spread(counts, rank);
-  else
-    count_flows(counts, rank);
-  return counts;
-}
-
-/// A message goes on as each rank on its route has it, by the rank's own tree: towards one
-/// destination the routes from everywhere are a tree, too. Of it this rank's branch counts.
-void Planner::count_flows(LinkCounts& counts, Rank rank) const {
-  for (Rank to = 0; to < graph_.ranks(); ++to) {
-    const Rank first = next(rank, to);
-    if (to != rank && graph_.has_edge(rank, first))
-      climb(to, rank, 0, &counts.out[first_class(rank, first)]);
-    for (const Rank behind : graph_.neighbours[rank])
-      if (behind != to && next(behind, to) == rank)
-        climb(to, behind, 0, &counts.in[first_class(rank, behind)]);
-  }
-}
-
-/// Counts the messages to `to` that come past `here`, which is `passed` hops before the link.
-void Planner::climb(Rank to, Rank here, std::uint32_t passed, std::uint64_t* by_class) const {
-  if (plan_.sends(here, to)) ++by_class[passed];
-  if (passed + 1 == classes_) return;  // no message has come farther
-  for (const Rank behind : graph_.neighbours[here])
-    if (behind != to && next(behind, to) == here) climb(to, behind, passed + 1, by_class);
-}
-
-/// A message goes over each edge of its source's tree once.
-void Planner::count_spread(LinkCounts& counts, Rank rank) const {
-  for (Rank source = 0; source < graph_.ranks(); ++source) {
-    const Tree& tree = trees_[source];
-    if (source != rank) ++counts.in[first_class(rank, tree.parent[rank]) + tree.hops[rank] - 1];
-    for (const Rank ahead : graph_.neighbours[rank])
-      if (ahead != source && tree.parent[ahead] == rank)
-        ++counts.out[first_class(rank, ahead) + tree.hops[rank]];
-  }
-}
-
-LinkCounts Planner::rooms(Rank rank) const {
-  const std::uint64_t depth = plan_.test_case.queues.depth;
-  if (classes_ == 1) {  // no rank relays, so there is nothing to count
-    const std::vector<std::uint64_t> each(graph_.degree(rank), depth);
-    return {.in = each, .out = each};
-  }
-  LinkCounts rooms = count_messages(rank);
-  for (auto* counts : {&rooms.in, &rooms.out})
-    for (std::size_t i = 0; i < counts->size(); ++i)
-      (*counts)[i] = i % classes_ == 0 ? depth : std::min(depth, 2 * at_once(plan_, (*counts)[i]));
-  return rooms;
-}
-
-RankPlan Planner::plan(Rank rank) const {
-  const TestCase& test_case = plan_.test_case;
-  RankPlan rank_plan{.all = plan_, .rank = rank};
-  const Tree tree = tree_from(graph_, rank);
-  rank_plan.hops = tree.hops;
-  rank_plan.rooms = rooms(rank);
-  rank_plan.routes.resize(graph_.ranks());
-  if (plan_.traffic_mode() == TrafficMode::spread)
-    plan_spread(rank_plan, graph_, rank, trees_);
-  else
-    plan_unicast(rank_plan, graph_, rank, tree);
-  rank_plan.pair_turns = pair_turns(rounds_, rank);
-  switch (plan_.traffic_mode()) {
-    case TrafficMode::round_trip:
-      rank_plan.reply_to = stops_after(plan_, rank);
-      break;
-    case TrafficMode::exchange:
-    case TrafficMode::spread:
-      rank_plan.rounds =
-          rounds_of(rank, flows_at(plan_, rank), graph_.ranks(), find_schedule(test_case.schedule));
-      break;
-    case TrafficMode::stream:
-      if (!plan_.in_rounds()) rank_plan.partners = stream_partners(plan_, rank);
-      rank_plan.window =
-          test_case.queues.depth * std::max<std::size_t>(rank_plan.partners.size(), 1);
-      break;
-    case TrafficMode::drawn:
-      rank_plan.partners = drawn_partners(test_case, rank);
-      rank_plan.window = test_case.queues.depth;
-      break;
-    case TrafficMode::collective:
-      rank_plan.schedule = plan_.traffic.entry->collective->make(rank, graph_.ranks(), plan_.words);
-      break;
-  }
-  return rank_plan;
-}
 
 }  // namespace
 
