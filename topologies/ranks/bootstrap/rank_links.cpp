@@ -63,10 +63,9 @@ std::string RankLinks::frame(Sealer& sealer, Kind kind, std::string_view content
   std::string text(1, static_cast<char>(kind));
   text += content;
   const std::string sealed = sealer.seal(text, false);
-  const auto length = static_cast<std::uint32_t>(sealed.size());
   std::string whole;
   whole.reserve(kFrameHead + sealed.size());
-  for (int shift = 24; shift >= 0; shift -= 8) whole += static_cast<char>(length >> shift);
+  append_number(whole, static_cast<std::uint32_t>(sealed.size()));
   return whole += sealed;
 }
 
@@ -173,12 +172,11 @@ void RankLinks::read(Link& link) {
 void RankLinks::take_frames(Link& link) {
   std::string_view left = link.in;
   while (left.size() >= kFrameHead) {
-    std::size_t length = 0;
-    for (int i = 0; i < 4; ++i)
-      length = length << 8 | static_cast<unsigned char>(left[static_cast<std::size_t>(i)]);
+    std::string_view sealed = left;
+    const std::uint32_t length = take_number(sealed);
     if (length > kMaxFrameBytes) return lose(link);
-    if (left.size() < kFrameHead + length) break;
-    const std::optional<std::string> opened = link.opener.open(left.substr(kFrameHead, length));
+    if (sealed.size() < length) break;
+    const std::optional<std::string> opened = link.opener.open(sealed.substr(0, length));
     if (!opened || opened->empty()) {
       if (over_.empty())
         over_ = fmt::format(
@@ -188,7 +186,7 @@ void RankLinks::take_frames(Link& link) {
       return lose(link);
     }
     take_frame(link, *opened);
-    left.remove_prefix(kFrameHead + length);
+    left = sealed.substr(length);
   }
   link.in.erase(0, link.in.size() - left.size());
 }

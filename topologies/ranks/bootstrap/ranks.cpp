@@ -15,10 +15,6 @@
 namespace rdmameter {
 namespace {
 
-void append_number(std::string& to, std::uint32_t number) {
-  for (int shift = 24; shift >= 0; shift -= 8) to += static_cast<char>(number >> shift);
-}
-
 [[noreturn]] void refuse() {
   throw MeasurementError("a rank sent an unexpected message");
 }
@@ -31,14 +27,18 @@ std::string_view take(std::string_view& from, std::size_t bytes) {
   return taken;
 }
 
+}  // namespace
+
+void append_number(std::string& to, std::uint32_t number) {
+  for (int shift = 24; shift >= 0; shift -= 8) to += static_cast<char>(number >> shift);
+}
+
 std::uint32_t take_number(std::string_view& from) {
   std::uint32_t number = 0;
   for (const char byte : take(from, sizeof(number)))
     number = number << 8 | static_cast<unsigned char>(byte);
   return number;
 }
-
-}  // namespace
 
 std::string pack(const std::vector<RankMessage>& messages) {
   std::string packed;
@@ -82,10 +82,61 @@ class LinkedRanks final : public Ranks {
   Rank local_size() const override { return job_.local_size(); }
   const std::vector<std::string>& hosts() const override { return hosts_; }
 
-  std::vector<std::string> gather(const std::string& message) override;
-  std::string reduce(const std::string& message, const Combine& combine) override;
-  std::string broadcast(const std::string& message) override;
-  std::map<Rank, std::string> exchange(const std::map<Rank, std::string>& messages) override;
+  std::vector<std::string> gather(const std::string& message) override {
+    std::vector<RankMessage> messages{{.from = rank(), .to = 0, .text = message}};
+    for (std::size_t step = 0; step < own_step(); ++step)
+      if (has_child(step))
+        for (RankMessage& theirs : unpack(links_.receive_from_ahead(step), size()))
+          messages.push_back(std::move(theirs));
+    if (rank() != 0) {
+      links_.send_behind(own_step(), pack(messages));
+      return {};
+    }
+    std::vector<std::string> by_rank(size());
+    for (RankMessage& theirs : messages) by_rank[theirs.from] = std::move(theirs.text);
+    return by_rank;
+  }
+
+  std::string reduce(const std::string& message, const Combine& combine) override {
+    std::string combined = message;
+    for (std::size_t step = 0; step < own_step(); ++step)
+      if (has_child(step)) combined = combine(combined, links_.receive_from_ahead(step));
+    if (rank() == 0) return combined;
+    links_.send_behind(own_step(), combined);
+    return {};
+  }
+
+  std::string broadcast(const std::string& message) override {
+    std::string received = rank() == 0 ? message : links_.receive_from_behind(own_step());
+    for (std::size_t step = own_step(); step-- > 0;)
+      if (has_child(step)) links_.send_ahead(step, received);
+    return received;
+  }
+
+  /// Bruck's algorithm ("Efficient algorithms for all-to-all communications in multiport
+  /// message-passing systems", IEEE TPDS 8, 1997): in step k each rank passes on ahead by 2^k what
+  /// still has to go a distance with this bit.
+  std::map<Rank, std::string> exchange(const std::map<Rank, std::string>& messages) override {
+    std::vector<RankMessage> here;
+    for (const auto& [to, text] : messages) here.push_back({rank(), to, text});
+    for (std::size_t step = 0; step < links_.steps(); ++step) {
+      std::vector<RankMessage> ahead, kept;
+      for (RankMessage& message : here) {
+        const Rank distance = (message.to + size() - rank()) % size();
+        ((distance >> step & 1) != 0 ? ahead : kept).push_back(std::move(message));
+      }
+      for (RankMessage& theirs :
+           unpack(links_.send_ahead_receive_behind(step, pack(ahead)), size()))
+        kept.push_back(std::move(theirs));
+      here = std::move(kept);
+    }
+    std::map<Rank, std::string> received;
+    for (RankMessage& message : here) {
+      if (message.to != rank()) refuse();
+      received.emplace(message.from, std::move(message.text));
+    }
+    return received;
+  }
 
   [[noreturn]] void abort(int status) override { job_.abort(status); }
 
@@ -101,61 +152,6 @@ class LinkedRanks final : public Ranks {
   RankLinks links_;
   std::vector<std::string> hosts_;
 };
-
-std::vector<std::string> LinkedRanks::gather(const std::string& message) {
-  std::vector<RankMessage> messages{{.from = rank(), .to = 0, .text = message}};
-  for (std::size_t step = 0; step < own_step(); ++step)
-    if (has_child(step))
-      for (RankMessage& theirs : unpack(links_.receive_from_ahead(step), size()))
-        messages.push_back(std::move(theirs));
-  if (rank() != 0) {
-    links_.send_behind(own_step(), pack(messages));
-    return {};
-  }
-  std::vector<std::string> by_rank(size());
-  for (RankMessage& theirs : messages) by_rank[theirs.from] = std::move(theirs.text);
-  return by_rank;
-}
-
-std::string LinkedRanks::reduce(const std::string& message, const Combine& combine) {
-  std::string combined = message;
-  for (std::size_t step = 0; step < own_step(); ++step)
-    if (has_child(step)) combined = combine(combined, links_.receive_from_ahead(step));
-  if (rank() == 0) return combined;
-  links_.send_behind(own_step(), combined);
-  return {};
-}
-
-std::string LinkedRanks::broadcast(const std::string& message) {
-  std::string received = rank() == 0 ? message : links_.receive_from_behind(own_step());
-  for (std::size_t step = own_step(); step-- > 0;)
-    if (has_child(step)) links_.send_ahead(step, received);
-  return received;
-}
-
-/// Bruck's algorithm ("Efficient algorithms for all-to-all communications in multiport
-/// message-passing systems", IEEE TPDS 8, 1997): in step k each rank passes on ahead by 2^k what
-/// still has to go a distance with this bit.
-std::map<Rank, std::string> LinkedRanks::exchange(const std::map<Rank, std::string>& messages) {
-  std::vector<RankMessage> here;
-  for (const auto& [to, text] : messages) here.push_back({rank(), to, text});
-  for (std::size_t step = 0; step < links_.steps(); ++step) {
-    std::vector<RankMessage> ahead, kept;
-    for (RankMessage& message : here) {
-      const Rank distance = (message.to + size() - rank()) % size();
-      ((distance >> step & 1) != 0 ? ahead : kept).push_back(std::move(message));
-    }
-    for (RankMessage& theirs : unpack(links_.send_ahead_receive_behind(step, pack(ahead)), size()))
-      kept.push_back(std::move(theirs));
-    here = std::move(kept);
-  }
-  std::map<Rank, std::string> received;
-  for (RankMessage& message : here) {
-    if (message.to != rank()) refuse();
-    received.emplace(message.from, std::move(message.text));
-  }
-  return received;
-}
 
 }  // namespace
 

@@ -72,6 +72,11 @@ struct BootstrapOptions {
 std::unique_ptr<Ranks> join_ranks(const BootstrapOptions& options,
                                   const InterruptSource& interrupt);
 
+/// As four bytes, big-endian.
+void append_number(std::string& to, std::uint32_t number);
+/// @throws MeasurementError  there are no four bytes left
+std::uint32_t take_number(std::string_view& from);
+
 // Messages that ranks pass on for each other, several in one.
 
 struct RankMessage {
