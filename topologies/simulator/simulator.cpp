@@ -15,12 +15,6 @@
 #include "topologies/simulator/sim_fabric.h"
 
 namespace rdmameter {
-
-template <>
-VirtualClock clock_of<VirtualClock>(const ClockChoice&) {
-  return {};
-}
-
 namespace {
 
 using VirtualLoops = RankLoopInstance<RankPolicy<VirtualClock, VirtualWait, ReceiveMode::own>>;

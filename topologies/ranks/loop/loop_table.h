@@ -11,15 +11,15 @@ namespace rdmameter {
 /// An instance of each loop. Of ReceiveMode::sized there is no round trip, exchange or stream, and
 /// of the others no collective: these are null.
 struct RankLoops {
+  using Counted = void (*)(RankState&, std::uint64_t count, const ClockChoice&,
+                           const StopFlag&) noexcept;
+  using Limited = void (*)(RankState&, std::uint64_t count, std::uint64_t limit_ns,
+                           const ClockChoice&, const StopFlag&) noexcept;
+
   void (*serve)(RankState&, const StopFlag&) noexcept;
-  void (*time_barriers)(RankState&, std::uint64_t, const ClockChoice&, const StopFlag&) noexcept;
-  void (*round_trip)(RankState&, std::uint64_t, std::uint64_t, const ClockChoice&,
-                     const StopFlag&) noexcept;
-  void (*exchange)(RankState&, std::uint64_t, std::uint64_t, const ClockChoice&,
-                   const StopFlag&) noexcept;
-  void (*stream)(RankState&, std::uint64_t, std::uint64_t, const ClockChoice&,
-                 const StopFlag&) noexcept;
-  void (*collective)(RankState&, std::uint64_t, const ClockChoice&, const StopFlag&) noexcept;
+  Counted time_barriers;
+  Limited round_trip, exchange, stream;
+  Counted collective;
   void (*wait)(ibv_cq*) noexcept;  ///< what an empty poll costs
 };
 

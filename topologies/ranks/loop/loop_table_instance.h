@@ -2,57 +2,49 @@
 // The measured loops of one policy, as the table has them.
 #pragma once
 
+#include <type_traits>
+
 #include "topologies/ranks/loop/collective_loop.h"
 #include "topologies/ranks/loop/loop_table.h"
 #include "topologies/ranks/loop/loops.h"
 
 namespace rdmameter {
 
-/// Specialised for each clock that there are instances for.
 template <class Clock>
-Clock clock_of(const ClockChoice& choice);
-template <>
-inline CounterClock clock_of<CounterClock>(const ClockChoice& choice) {
-  return choice.counter;
-}
-template <>
-inline KernelClock clock_of<KernelClock>(const ClockChoice&) {
-  return {};
+Clock clock_of(const ClockChoice& choice) {
+  if constexpr (std::is_same_v<Clock, CounterClock>)
+    return choice.counter;
+  else
+    return {};
 }
 
 template <class P>
 struct RankLoopInstance {
   using Clock = typename P::Clock;
 
-  static void barriers(RankState& state, std::uint64_t count, const ClockChoice& choice,
-                       const StopFlag& stop) noexcept {
-    time_barriers<P>(state, count, clock_of<Clock>(choice), stop);
+  template <auto kLoop>
+  static void counted(RankState& state, std::uint64_t count, const ClockChoice& choice,
+                      const StopFlag& stop) noexcept {
+    kLoop(state, count, clock_of<Clock>(choice), stop);
   }
-  static void round_trips(RankState& state, std::uint64_t rounds, std::uint64_t loss_ns,
-                          const ClockChoice& choice, const StopFlag& stop) noexcept {
-    round_trip<P>(state, rounds, loss_ns, clock_of<Clock>(choice), stop);
-  }
-  static void exchanges(RankState& state, std::uint64_t count, std::uint64_t loss_ns,
-                        const ClockChoice& choice, const StopFlag& stop) noexcept {
-    exchange<P>(state, count, loss_ns, clock_of<Clock>(choice), stop);
-  }
-  static void streams(RankState& state, std::uint64_t count, std::uint64_t quiet_ns,
+  template <auto kLoop>
+  static void limited(RankState& state, std::uint64_t count, std::uint64_t limit_ns,
                       const ClockChoice& choice, const StopFlag& stop) noexcept {
-    stream<P>(state, count, quiet_ns, clock_of<Clock>(choice), stop);
+    kLoop(state, count, limit_ns, clock_of<Clock>(choice), stop);
   }
-
-  static void collectives(RankState& state, std::uint64_t count, const ClockChoice& choice,
-                          const StopFlag& stop) noexcept {
-    collective<P>(state, count, clock_of<Clock>(choice), stop);
-  }
-
   static void wait(ibv_cq* cq) noexcept { typename P::Waiter{}(cq); }
 
   static constexpr RankLoops loops() {
-    if constexpr (P::kReceive == ReceiveMode::sized)
-      return {serve<P>, barriers, nullptr, nullptr, nullptr, collectives, wait};
-    else
-      return {serve<P>, barriers, round_trips, exchanges, streams, nullptr, wait};
+    RankLoops of_policy{
+        .serve = serve<P>, .time_barriers = counted<time_barriers<P>>, .wait = wait};
+    if constexpr (P::kReceive == ReceiveMode::sized) {
+      of_policy.collective = counted<collective<P>>;
+    } else {
+      of_policy.round_trip = limited<round_trip<P>>;
+      of_policy.exchange = limited<exchange<P>>;
+      of_policy.stream = limited<stream<P>>;
+    }
+    return of_policy;
   }
   static constexpr RankLoops kLoops = loops();
 };
