@@ -66,8 +66,6 @@ class RankQueues {
 
   /// Where this rank's round trips go first, from now on.
   void begin_round_trip_to(Rank first);
-  /// Sets, by source, the next stop of a round trip that has come here. Borrowed.
-  void reply_to(const std::vector<std::uint32_t>& by_source) { state_.reply_to = by_source.data(); }
   /// How messages for this rank are delivered from now on: where a round trip begins, or at any
   /// other stop.
   void deliver_round_trips(bool begun_here);

@@ -74,20 +74,13 @@ void RankRun::check(const StopFlag& until) {
   throw MeasurementError(loop_result_text(end, queues_.qp_text(end.qp_num)));
 }
 
-/// Of a barrier that this rank has arrived at, when nothing of the graph can be relayed any more.
-void RankRun::await_barrier() {
-  while (!barrier_.passed() && barrier_.end.why == LoopResult::Why::done && !stop_.requested())
+/// Waits for the barrier alone, when nothing of the graph can be relayed any more.
+/// @param until  passed(); or retired(): the others have this rank's part of the last one, and are
+///               not left waiting when its QPs go
+void RankRun::await_barrier(bool (Barrier::*until)() noexcept) {
+  while (!(barrier_.*until)() && barrier_.end.why == LoopResult::Why::done && !stop_.requested())
     loops_.wait(barrier_.cq);
   state_.end = barrier_.end;
-  check();
-}
-
-/// Waits until the others have this rank's part of the last barrier: who destroys its QPs before
-/// that leaves them waiting.
-void RankRun::retire_barrier() {
-  while (!stop_.requested() && !barrier_.retired() && barrier_.end.why == LoopResult::Why::done)
-    loops_.wait(barrier_.cq);
-  if (barrier_.end.why != LoopResult::Why::done) state_.end = barrier_.end;
   check();
 }
 
@@ -114,7 +107,7 @@ void RankRun::run() {
       break;
   }
   result_.cpu_ns = thread_cpu_ns() - cpu_before;
-  retire_barrier();
+  await_barrier(&Barrier::retired);
   result_.operations = state_.operations;
   result_.lost = state_.lost;
   result_.wrs = queues_.sent() + state_.credits;
@@ -188,7 +181,7 @@ void RankRun::measure_pair(Rank partner) {
 void RankRun::meet_after_pair(Rank partner) {
   if (state_.end.why != LoopResult::Why::done) {
     barrier_.arrive();
-    await_barrier();
+    await_barrier(&Barrier::passed);
   } else {
     loops_.serve(state_, stop_);
     if (stop_.requested() || barrier_.end.why != LoopResult::Why::done) check();
@@ -196,7 +189,7 @@ void RankRun::meet_after_pair(Rank partner) {
       const std::string reason = loop_result_text(state_.end, queues_.qp_text(state_.end.qp_num));
       if (partner != rank_) lose_pair(partner, reason, false);
       barrier_.alarm = true;
-      await_barrier();
+      await_barrier(&Barrier::passed);
     }
   }
 }
@@ -315,15 +308,15 @@ std::vector<double> RankRun::run_again(const std::vector<RoundTripStops>& trips)
   for (const RoundTripStops& stops : trips) {
     for (std::size_t i = 1; i + 1 < stops.size(); ++i)
       if (stops[i] == rank_) next[stops[i - 1]] = stops[i + 1];
-    queues_.reply_to(next);
+    state_.reply_to = next.data();
     pass_barrier();
     HistogramData samples;
     if (stops.front() == rank_) samples = time_round_trip(stops, stop_);
     medians_ns.push_back(samples.count == 0 ? 0 : real(percentile(samples, 50)));
     pass_barrier();
   }
-  retire_barrier();
-  queues_.reply_to(mine_.reply_to);
+  await_barrier(&Barrier::retired);
+  state_.reply_to = mine_.reply_to.data();
   return medians_ns;
 }
 

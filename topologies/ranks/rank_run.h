@@ -44,8 +44,7 @@ class RankRun {
     loops_.serve(state_, stop_);
     check();
   }
-  void await_barrier();
-  void retire_barrier();
+  void await_barrier(bool (Barrier::*until)() noexcept);
   void measure_barrier();
   void measure_round_trips();
   void measure_pairs();
