@@ -9,21 +9,18 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <functional>
-#include <future>
 #include <list>
 #include <memory>
 #include <optional>
-#include <thread>
 
 #include "core/base/error.h"
 #include "core/base/printable.h"
-#include "core/base/thread.h"
 #include "core/log/print.h"
 #include "core/wire/auth.h"
 #include "core/wire/channel.h"
 #include "core/wire/message.h"
 #include "core/wire/waiting_room.h"
+#include "topologies/ranks/bootstrap/outgoing_call.h"
 #include "topologies/ranks/bootstrap/pmix_job.h"
 #include "topologies/ranks/bootstrap/rank_links.h"
 
@@ -102,35 +99,6 @@ Listener listener_on(const std::vector<std::string>& addresses, bool only_this_m
     return Listener({"0.0.0.0", 0});
   }
 }
-
-/// Connects on a thread of its own, while those who connect with this rank are listened to.
-class OutgoingCall {
- public:
-  using Connect = std::function<Connection(const InterruptSource&)>;
-
-  /// @param ended  raised when there is a result; outlives the call
-  OutgoingCall(Connect connect, const EventFd& ended)
-      : task_([this, connect = std::move(connect)] { return connect(stop_); }),
-        thread_(start_thread([this, &ended] {
-          task_();
-          ended.raise();
-        })) {}
-  OutgoingCall(OutgoingCall&&) = delete;
-  ~OutgoingCall() {
-    stop_.raise();
-    thread_.join();
-  }
-
-  bool ended() const { return result_.wait_for(milliseconds(0)) == std::future_status::ready; }
-  /// Once it has ended. @throws what `connect` has thrown
-  Connection result() { return result_.get(); }
-
- private:
-  InterruptSource stop_;
-  std::packaged_task<Connection()> task_;
-  std::future<Connection> result_ = task_.get_future();
-  std::thread thread_;  // begins last
-};
 
 /// One end of a connection, while its two ends make sure of each other:
 ///   who connects                               who listens
