@@ -23,7 +23,12 @@ class Stopwatch {
   /// Calls it and counts its time. @return  what it returns
   template <class Call>
   auto time(Call&& call) {
-    const Running running(total_);
+    struct Running {
+      Clock::duration& total;
+      const Clock::time_point begin = Clock::now();
+      ~Running() { total += Clock::now() - begin; }  // after an exception, too
+    };
+    const Running running{total_};
     return call();
   }
   std::uint64_t total_ns() const {
@@ -32,18 +37,6 @@ class Stopwatch {
 
  private:
   using Clock = std::chrono::steady_clock;
-
-  /// Counts until it is destroyed, by an exception too.
-  class Running {
-   public:
-    explicit Running(Clock::duration& total) : total_(total) {}
-    Running(Running&&) = delete;
-    ~Running() { total_ += Clock::now() - begin_; }
-
-   private:
-    Clock::duration& total_;
-    const Clock::time_point begin_ = Clock::now();
-  };
 
   Clock::duration total_{};
 };

@@ -176,7 +176,11 @@ void RankQueues::build_routes() {
     const PlannedRoute& route = mine_.routes[i];
     Edge* const* const first = route_edges_.data() + route_edges_.size();
     for (const std::uint32_t place : route.neighbours) route_edges_.push_back(&edges_[place]);
-    routes_[i] = route_over(first, static_cast<std::uint32_t>(route.neighbours.size()), route.here);
+    const auto count = static_cast<std::uint32_t>(route.neighbours.size());
+    routes_[i] = {.only = count == 1 && !route.here ? first[0] : nullptr,
+                  .edges = first,
+                  .count = count,
+                  .here = route.here};
   }
 }
 

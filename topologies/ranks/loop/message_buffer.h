@@ -162,12 +162,4 @@ struct Route {
   bool here = false;
 };
 
-/// @param edges  borrowed
-inline Route route_over(Edge* const* edges, std::uint32_t count, bool here) noexcept {
-  return {.only = count == 1 && !here ? edges[0] : nullptr,
-          .edges = edges,
-          .count = count,
-          .here = here};
-}
-
 }  // namespace rdmameter
