@@ -7,6 +7,7 @@
 #include <ctime>
 #include <optional>
 #include <string>
+#include <type_traits>
 
 namespace rdmameter {
 
@@ -70,6 +71,14 @@ struct ClockChoice {
   /// For set-up: a measured loop is made for one of the clocks.
   std::uint64_t now() const noexcept {
     return kind == Kind::counter ? counter.now() : KernelClock{}.now();
+  }
+  /// The clock of a loop that is made for it. All but the counter know nothing of their choice.
+  template <class Clock>
+  Clock as() const noexcept {
+    if constexpr (std::is_same_v<Clock, CounterClock>)
+      return counter;
+    else
+      return {};
   }
 };
 

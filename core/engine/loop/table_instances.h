@@ -30,20 +30,12 @@ struct Instances {
 
 namespace instances {
 
-template <class Clock>
-Clock make_clock(const ClockChoice& choice) {
-  if constexpr (std::is_same_v<Clock, CounterClock>)
-    return choice.counter;
-  else
-    return {};
-}
-
 /// A loop is a type whose kRun<Policy> is an instance of it; kStamps: it keeps timestamps, where
 /// the policy has them.
 template <class Loop, class P>
 LoopResult run(LoopState& loop_state, const LoopPlan& plan, const ClockChoice& choice,
                const StopFlag& stop, LoopTally& tally) {
-  const auto clock = make_clock<typename P::Clock>(choice);
+  const auto clock = choice.as<typename P::Clock>();
   return Loop::template kRun<P>(loop_state, plan, clock, stop, tally);
 }
 

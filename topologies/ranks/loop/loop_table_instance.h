@@ -2,21 +2,11 @@
 // The measured loops of one policy, as the table has them.
 #pragma once
 
-#include <type_traits>
-
 #include "topologies/ranks/loop/collective_loop.h"
 #include "topologies/ranks/loop/loop_table.h"
 #include "topologies/ranks/loop/loops.h"
 
 namespace rdmameter {
-
-template <class Clock>
-Clock clock_of(const ClockChoice& choice) {
-  if constexpr (std::is_same_v<Clock, CounterClock>)
-    return choice.counter;
-  else
-    return {};
-}
 
 template <class P>
 struct RankLoopInstance {
@@ -25,12 +15,12 @@ struct RankLoopInstance {
   template <auto kLoop>
   static void counted(RankState& state, std::uint64_t count, const ClockChoice& choice,
                       const StopFlag& stop) noexcept {
-    kLoop(state, count, clock_of<Clock>(choice), stop);
+    kLoop(state, count, choice.as<Clock>(), stop);
   }
   template <auto kLoop>
   static void limited(RankState& state, std::uint64_t count, std::uint64_t limit_ns,
                       const ClockChoice& choice, const StopFlag& stop) noexcept {
-    kLoop(state, count, limit_ns, clock_of<Clock>(choice), stop);
+    kLoop(state, count, limit_ns, choice.as<Clock>(), stop);
   }
   static void wait(ibv_cq* cq) noexcept { typename P::Waiter{}(cq); }
 
