@@ -248,8 +248,8 @@ class RankMeasurer final : public TopologyMeasurer {
     return places;
   }
 
-  /// At rank 0: writes a verdict that needs nothing more. @return  the round trips it needs; empty:
-  /// none
+  /// At rank 0: writes a verdict that needs nothing more.
+  /// @return  the round trips it needs; empty: none
   std::string trips_to_judge(const RankCase& own, const std::vector<RankResult>& results,
                              Outcome& outcome) const {
     TopologyData& topology = *outcome.topology;

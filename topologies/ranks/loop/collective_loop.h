@@ -98,12 +98,10 @@ template <class P>
 [[gnu::always_inline]] inline bool receive_step(RankState& state, CollectiveWork& work,
                                                 const StepWork& step,
                                                 const StopFlag& stop) noexcept {
-  for (;; ++work.left) {
-    while (work.left < step.left_before && work.hops[work.left]->busy)
+  for (; work.left < step.left_before; ++work.left)
+    while (work.hops[work.left]->busy)
       if (!look<P>(state, stop)) [[unlikely]]
         return false;
-    if (work.left >= step.left_before) break;
-  }
   Arrival& arrival = *step.arrival;
   if (arrival.kept) {
     arrival.kept = false;
