@@ -144,8 +144,8 @@ json host_name() {
 }
 
 json device_json(const DeviceInUse& used, const std::filesystem::path& sysfs) {
-  const DeviceLimits limits = query_limits(used.context);
-  const PortInfo& port = used.port;
+  const auto& [context, port, gid] = used;
+  const DeviceLimits limits = query_limits(context);
   json device = {{"name", port.device},
                  {"port_num", port.number},
                  {"firmware", limits.firmware.empty() ? json(nullptr) : json(limits.firmware)},
@@ -155,16 +155,14 @@ json device_json(const DeviceInUse& used, const std::filesystem::path& sysfs) {
   device.update(device_slot_json(port.device, sysfs));
   device.update(json{{"link_layer", link_layer_name(port.link_layer)},
                      {"port_state", port_state_name(port.state)},
-                     {"rate_gbps", or_null(link_rate_gbps(link_rate_facts(
-                                       used.context, port, limits.vendor_id, sysfs)))},
+                     {"rate_gbps", or_null(link_rate_gbps(
+                                       link_rate_facts(context, port, limits.vendor_id, sysfs)))},
                      {"lanes", or_null(port.lanes)},
-                     {"active_mtu_bytes", port.active_mtu_bytes}});
-  const bool known = used.gid.has_value();
-  device["gid_index"] = known ? json(used.gid->index) : json(nullptr);
-  device["gid"] = known ? json(gid_text(used.gid->value)) : json(nullptr);
-  device["gid_type"] = known ? json(gid_type_name(used.gid->type)) : json(nullptr);
-  const bool has_netdev = known && !used.gid->netdev.empty();
-  device["netdev"] = has_netdev ? json(used.gid->netdev) : json(nullptr);
+                     {"active_mtu_bytes", port.active_mtu_bytes},
+                     {"gid_index", gid.index},
+                     {"gid", gid_text(gid.value)},
+                     {"gid_type", gid_type_name(gid.type)},
+                     {"netdev", gid.netdev.empty() ? json(nullptr) : json(gid.netdev)}});
   return device;
 }
 

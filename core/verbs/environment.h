@@ -19,11 +19,11 @@ nlohmann::ordered_json or_null(const std::optional<Value>& value) {
   return value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json(nullptr);
 }
 
-/// The device an end measures with.
+/// The device an end measures with, borrowed.
 struct DeviceInUse {
   ibv_context& context;
-  PortInfo port;
-  std::optional<Gid> gid;  ///< the one chosen
+  const PortInfo& port;
+  const Gid& gid;  ///< the one chosen
 };
 
 /// Where the kernel shows its facts; other trees for tests.

@@ -89,9 +89,9 @@ bool gid_of_address(const sockaddr* address, ibv_gid& gid) {
   return true;
 }
 
-std::unique_ptr<ifaddrs, decltype(&freeifaddrs)> interface_addresses() {
+InterfaceAddresses interface_addresses() {
   ifaddrs* list = nullptr;
-  return {getifaddrs(&list) == 0 ? list : nullptr, freeifaddrs};
+  return InterfaceAddresses(getifaddrs(&list) == 0 ? list : nullptr);
 }
 
 void find_subnets(std::span<Gid> gids) {

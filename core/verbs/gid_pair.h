@@ -16,6 +16,7 @@
 
 #include "core/result/field_list.h"
 #include "core/verbs/gid.h"
+#include "core/verbs/handles.h"
 
 namespace rdmameter {
 
@@ -28,7 +29,8 @@ inline constexpr std::size_t kMostGidsOffered = 16;
 std::vector<Gid> gids_to_offer(std::vector<Gid> gids, std::uint64_t requested);
 
 /// The addresses of this machine's network interfaces; null: the kernel tells none.
-std::unique_ptr<ifaddrs, decltype(&freeifaddrs)> interface_addresses();
+using InterfaceAddresses = std::unique_ptr<ifaddrs, Destroyer<freeifaddrs>>;
+InterfaceAddresses interface_addresses();
 
 /// Sets `subnet_bits` of those that are addresses of this machine's interfaces (getifaddrs(3)).
 void find_subnets(std::span<Gid> gids);

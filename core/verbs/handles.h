@@ -7,6 +7,7 @@
 #include <infiniband/verbs.h>
 
 #include <memory>
+#include <type_traits>
 
 namespace rdmameter {
 
@@ -14,12 +15,15 @@ namespace rdmameter {
 /// -1 for errno.
 void report_leak(const char* what, int error) noexcept;
 
-/// Destroys a verbs object; reports a refusal, since a destructor cannot throw it.
+/// Destroys an object; reports a refusal, if it can be refused, since a destructor cannot throw it.
 template <auto Destroy>
 struct Destroyer {
   template <class Object>
   void operator()(Object* object) const noexcept {
-    if (const int error = Destroy(object); error != 0) report_leak(__PRETTY_FUNCTION__, error);
+    if constexpr (std::is_void_v<decltype(Destroy(object))>)
+      Destroy(object);
+    else if (const int error = Destroy(object); error != 0)
+      report_leak(__PRETTY_FUNCTION__, error);
   }
 };
 
@@ -38,11 +42,8 @@ inline int dealloc_thread_domain(ibv_td* domain) {
 inline int destroy_cq_ex(ibv_cq_ex* cq) {
   return ibv_destroy_cq(ibv_cq_ex_to_cq(cq));
 }
-inline int free_device_list(ibv_device** list) {
-  return ibv_free_device_list(list), 0;
-}
 
-using DeviceList = std::unique_ptr<ibv_device*[], Destroyer<free_device_list>>;
+using DeviceList = std::unique_ptr<ibv_device*[], Destroyer<ibv_free_device_list>>;
 using Context = std::unique_ptr<ibv_context, Destroyer<ibv_close_device>>;
 using Pd = std::unique_ptr<ibv_pd, Destroyer<ibv_dealloc_pd>>;
 using Td = std::unique_ptr<ibv_td, Destroyer<dealloc_thread_domain>>;

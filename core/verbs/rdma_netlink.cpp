@@ -17,6 +17,7 @@
 
 #include "core/base/kernel_files.h"
 #include "core/base/parse_value.h"
+#include "core/verbs/handles.h"
 
 namespace rdmameter {
 namespace {
@@ -37,8 +38,7 @@ constexpr std::size_t kMessageBytes = 32 * 1024;
 template <class Take>
 bool ask(const ibv_context& context, int command, int flags, Take take, unsigned port_num = 0) {
   const int index = ibv_get_device_index(context.device);
-  const std::unique_ptr<nl_sock, decltype(&nl_socket_free)> socket{nl_socket_alloc(),
-                                                                   nl_socket_free};
+  const std::unique_ptr<nl_sock, Destroyer<nl_socket_free>> socket(nl_socket_alloc());
   if (index < 0 || !socket || nl_connect(socket.get(), NETLINK_RDMA) != 0) return false;
   const timeval patience{kPatience.count(), 0};
   setsockopt(nl_socket_get_fd(socket.get()), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
@@ -47,9 +47,8 @@ bool ask(const ibv_context& context, int command, int flags, Take take, unsigned
     return (*static_cast<Take*>(user))(message) ? NL_OK : NL_STOP;
   };
   nl_socket_modify_cb(socket.get(), NL_CB_VALID, NL_CB_CUSTOM, on_message, &take);
-  const std::unique_ptr<nl_msg, decltype(&nlmsg_free)> request{
-      nlmsg_alloc_simple(RDMA_NL_GET_TYPE(RDMA_NL_NLDEV, command), NLM_F_REQUEST | flags),
-      nlmsg_free};
+  const std::unique_ptr<nl_msg, Destroyer<nlmsg_free>> request(
+      nlmsg_alloc_simple(RDMA_NL_GET_TYPE(RDMA_NL_NLDEV, command), NLM_F_REQUEST | flags));
   const auto put = [&request](int attribute, unsigned value) {
     return nla_put_u32(request.get(), attribute, value) == 0;
   };
