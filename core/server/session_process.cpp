@@ -199,34 +199,28 @@ std::pair<Descriptor, Descriptor> session_pair() {
   return {Descriptor{ends[0]}, Descriptor{ends[1]}};
 }
 
-/// Answers the session until it hangs up, and tells it when the server ends. Nothing that it sends,
-/// or leaves unread, makes the server's end wait.
+/// The whole conversation: answers the session until it hangs up, tells it when the server ends.
+/// Nothing that it sends, or leaves unread, makes the server's end wait.
 /// @param pipe  watches the server's interrupt
 /// @param end   out: when the session must have ended, once it has been told to
-/// @throws ChannelError, MeasurementError, Interrupted  why it is answered no more
-void relay_messages(Channel& pipe, SessionProcess& process, SessionHost& host, Deadline& end) {
-  for (;;) {
-    if (pipe.wait_readable(end) == Waited::interrupted) {
-      process.signal(SIGTERM);
-      end = Deadline::in(kTermGrace);
-      pipe = Channel{pipe.release(), never_interrupted(), kPipeMessageBytes};
-    } else if (end.passed()) {  // also of one that never stops talking
-      throw MeasurementError("it did not end within {} ms", kTermGrace.count());
-    } else {
-      answer_session(pipe, host, end.within(kSetupTimeout));
-      process.child_stderr().take();
-    }
-  }
-}
-
-/// The whole conversation.
 /// @return why the session must be killed; empty: it has hung up
 std::string serve_process(Channel& pipe, const SessionStart& start, SessionProcess& process,
                           SessionHost& host, Deadline& end) {
   using Cause = ChannelError::Cause;
   try {
     pipe.send(make_message("session", start), Deadline::in(kSetupTimeout));
-    relay_messages(pipe, process, host, end);
+    for (;;) {
+      if (pipe.wait_readable(end) == Waited::interrupted) {
+        process.signal(SIGTERM);
+        end = Deadline::in(kTermGrace);
+        pipe = Channel{pipe.release(), never_interrupted(), kPipeMessageBytes};
+      } else if (end.passed()) {  // also of one that never stops talking
+        return fmt::format("it did not end within {} ms", kTermGrace.count());
+      } else {
+        answer_session(pipe, host, end.within(kSetupTimeout));
+        process.child_stderr().take();
+      }
+    }
   } catch (const ChannelError& error) {
     if (error.cause != Cause::closed && error.cause != Cause::reset) return error.what();
   } catch (const std::exception& error) {
