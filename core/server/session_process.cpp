@@ -206,7 +206,6 @@ std::pair<Descriptor, Descriptor> session_pair() {
 /// @return why the session must be killed; empty: it has hung up
 std::string serve_process(Channel& pipe, const SessionStart& start, SessionProcess& process,
                           SessionHost& host, Deadline& end) {
-  using Cause = ChannelError::Cause;
   try {
     pipe.send(make_message("session", start), Deadline::in(kSetupTimeout));
     for (;;) {
@@ -222,7 +221,7 @@ std::string serve_process(Channel& pipe, const SessionStart& start, SessionProce
       }
     }
   } catch (const ChannelError& error) {
-    if (error.cause != Cause::closed && error.cause != Cause::reset) return error.what();
+    if (!error.hung_up()) return error.what();
   } catch (const std::exception& error) {
     return error_text(error);
   }

@@ -32,6 +32,8 @@ struct ChannelError : MeasurementError {
     protocol,  ///< what came is no message, or not what the peer had sealed
   };
   ChannelError(Cause cause, const std::string& text) : MeasurementError(text), cause(cause) {}
+  /// Has the peer ended the connection, in good order or not?
+  bool hung_up() const noexcept { return cause == Cause::closed || cause == Cause::reset; }
   Cause cause;
 };
 
