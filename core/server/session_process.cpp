@@ -16,6 +16,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -117,27 +118,6 @@ std::string process_name() {
   return name.data();
 }
 
-/// What a new process has open: a pipe for its stderr, the null device for its other streams, its
-/// client, its server, and nothing else.
-class SpawnActions {
- public:
-  SpawnActions(int client, int server, int child_stderr) {
-    posix_spawn_file_actions_init(&actions_);
-    posix_spawn_file_actions_addopen(&actions_, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-    posix_spawn_file_actions_addopen(&actions_, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
-    posix_spawn_file_actions_adddup2(&actions_, child_stderr, STDERR_FILENO);
-    posix_spawn_file_actions_adddup2(&actions_, client, kClientDescriptor);
-    posix_spawn_file_actions_adddup2(&actions_, server, kServerDescriptor);
-    posix_spawn_file_actions_addclosefrom_np(&actions_, kServerDescriptor + 1);
-  }
-  SpawnActions(SpawnActions&&) = delete;
-  ~SpawnActions() { posix_spawn_file_actions_destroy(&actions_); }
-  const posix_spawn_file_actions_t* get() const noexcept { return &actions_; }
-
- private:
-  posix_spawn_file_actions_t actions_;
-};
-
 /// @throws MeasurementError
 Descriptor beyond_places(int descriptor) {
   Descriptor far{fcntl(descriptor, F_DUPFD_CLOEXEC, kBeyondPlaces)};
@@ -153,12 +133,23 @@ class SessionProcess {
   SessionProcess(int client, int server) {
     const Descriptor far_client = beyond_places(client), far_server = beyond_places(server),
                      far_stderr = beyond_places(child_stderr_.writable());
-    const SpawnActions actions{far_client.get(), far_server.get(), far_stderr.get()};
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    const std::unique_ptr<posix_spawn_file_actions_t, int (*)(posix_spawn_file_actions_t*)> owned{
+        &actions, posix_spawn_file_actions_destroy};
+    // It has open a pipe for its stderr, the null device for its other streams, its client, its
+    // server, and nothing else.
+    posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+    posix_spawn_file_actions_adddup2(&actions, far_stderr.get(), STDERR_FILENO);
+    posix_spawn_file_actions_adddup2(&actions, far_client.get(), kClientDescriptor);
+    posix_spawn_file_actions_adddup2(&actions, far_server.get(), kServerDescriptor);
+    posix_spawn_file_actions_addclosefrom_np(&actions, kServerDescriptor + 1);
     std::string name = process_name(), argument = kSessionArgument;
     const std::array<char*, 3> arguments{name.data(), argument.data(), nullptr};
     const std::vector<char*> kept = environment_of_session();
     const int error =
-        posix_spawn(&pid_, "/proc/self/exe", actions.get(), nullptr, arguments.data(), kept.data());
+        posix_spawn(&pid_, "/proc/self/exe", &actions, nullptr, arguments.data(), kept.data());
     if (error != 0) throw_not_started("posix_spawn(/proc/self/exe)", error);
     child_stderr_.close_writable();
   }
