@@ -42,10 +42,11 @@ struct UnusableDevice : NoDevice {
 };
 
 /// A verb or a system call failed during set-up. Exit status 99.
-struct VerbsError : std::runtime_error {
+struct VerbsError : TextError {
+  using TextError::TextError;
   VerbsError(const std::string& text, int error_number)
-      : std::runtime_error(text), error_number(error_number) {}
-  int error_number;  ///< errno value [0: the verb gave none]
+      : TextError(text), error_number(error_number) {}
+  int error_number = 0;  ///< of a verb: errno value [0: it gave none]
 };
 
 /// The measurement failed: the peer died, refused or fell silent, or a completion reported an

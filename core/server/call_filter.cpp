@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/server/call_filter.h"
 
-#include <fmt/format.h>
 #include <linux/seccomp.h>
 #include <sys/prctl.h>
 #include <unistd.h>
@@ -32,9 +31,7 @@ namespace {
 
 void require(int outcome, const char* what) {
   if (outcome < 0)  // libseccomp's functions return -errno
-    throw VerbsError(
-        fmt::format("the sandbox of this session: {}: {}", what, std::strerror(-outcome)),
-        -outcome);
+    throw VerbsError("the sandbox of this session: {}: {}", what, std::strerror(-outcome));
 }
 
 /// When a call is refused; of one that always is, no argument is looked at.

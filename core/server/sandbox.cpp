@@ -2,7 +2,6 @@
 #include "core/server/sandbox.h"
 
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <linux/capability.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -80,10 +79,7 @@ constexpr std::array kGpuTable{Access{"/usr/local/nvidia", kRead}, Access{"/opt/
 constexpr rlim_t kGpuFileBytes = 64U << 20;
 
 [[noreturn]] void throw_refused(const char* step, const std::string& what) {
-  const int error = errno;
-  throw VerbsError(
-      fmt::format("the sandbox of this session: {} {}: {}", step, what, std::strerror(error)),
-      error);
+  throw VerbsError("the sandbox of this session: {} {}: {}", step, what, std::strerror(errno));
 }
 
 /// @param needed  is it an error if it is not there?

@@ -164,11 +164,9 @@ void Server::reap() {
   std::list<Client> ended;
   {
     const std::lock_guard lock{mutex_};
-    for (auto at = clients_.begin(); at != clients_.end();) {
-      const auto next = std::next(at);
-      if (at->state == ClientState::ended) ended.splice(ended.end(), clients_, at);
-      at = next;
-    }
+    for (auto next = clients_.begin(); next != clients_.end();)
+      if (const auto at = next++; at->state == ClientState::ended)
+        ended.splice(ended.end(), clients_, at);
   }
   for (Client& client : ended) client.thread.join();
 }

@@ -16,6 +16,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -117,27 +118,6 @@ std::string process_name() {
   return name.data();
 }
 
-/// What a new process has open: a pipe for its stderr, the null device for its other streams, its
-/// client, its server, and nothing else.
-class SpawnActions {
- public:
-  SpawnActions(int client, int server, int child_stderr) {
-    posix_spawn_file_actions_init(&actions_);
-    posix_spawn_file_actions_addopen(&actions_, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-    posix_spawn_file_actions_addopen(&actions_, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
-    posix_spawn_file_actions_adddup2(&actions_, child_stderr, STDERR_FILENO);
-    posix_spawn_file_actions_adddup2(&actions_, client, kClientDescriptor);
-    posix_spawn_file_actions_adddup2(&actions_, server, kServerDescriptor);
-    posix_spawn_file_actions_addclosefrom_np(&actions_, kServerDescriptor + 1);
-  }
-  SpawnActions(SpawnActions&&) = delete;
-  ~SpawnActions() { posix_spawn_file_actions_destroy(&actions_); }
-  const posix_spawn_file_actions_t* get() const noexcept { return &actions_; }
-
- private:
-  posix_spawn_file_actions_t actions_;
-};
-
 /// @throws MeasurementError
 Descriptor beyond_places(int descriptor) {
   Descriptor far{fcntl(descriptor, F_DUPFD_CLOEXEC, kBeyondPlaces)};
@@ -153,12 +133,23 @@ class SessionProcess {
   SessionProcess(int client, int server) {
     const Descriptor far_client = beyond_places(client), far_server = beyond_places(server),
                      far_stderr = beyond_places(child_stderr_.writable());
-    const SpawnActions actions{far_client.get(), far_server.get(), far_stderr.get()};
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    const std::unique_ptr<posix_spawn_file_actions_t, int (*)(posix_spawn_file_actions_t*)> owned{
+        &actions, posix_spawn_file_actions_destroy};
+    // It has open a pipe for its stderr, the null device for its other streams, its client, its
+    // server, and nothing else.
+    posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+    posix_spawn_file_actions_adddup2(&actions, far_stderr.get(), STDERR_FILENO);
+    posix_spawn_file_actions_adddup2(&actions, far_client.get(), kClientDescriptor);
+    posix_spawn_file_actions_adddup2(&actions, far_server.get(), kServerDescriptor);
+    posix_spawn_file_actions_addclosefrom_np(&actions, kServerDescriptor + 1);
     std::string name = process_name(), argument = kSessionArgument;
     const std::array<char*, 3> arguments{name.data(), argument.data(), nullptr};
     const std::vector<char*> kept = environment_of_session();
     const int error =
-        posix_spawn(&pid_, "/proc/self/exe", actions.get(), nullptr, arguments.data(), kept.data());
+        posix_spawn(&pid_, "/proc/self/exe", &actions, nullptr, arguments.data(), kept.data());
     if (error != 0) throw_not_started("posix_spawn(/proc/self/exe)", error);
     child_stderr_.close_writable();
   }
@@ -199,36 +190,29 @@ std::pair<Descriptor, Descriptor> session_pair() {
   return {Descriptor{ends[0]}, Descriptor{ends[1]}};
 }
 
-/// Answers the session until it hangs up, and tells it when the server ends. Nothing that it sends,
-/// or leaves unread, makes the server's end wait.
+/// The whole conversation: answers the session until it hangs up, tells it when the server ends.
+/// Nothing that it sends, or leaves unread, makes the server's end wait.
 /// @param pipe  watches the server's interrupt
 /// @param end   out: when the session must have ended, once it has been told to
-/// @throws ChannelError, MeasurementError, Interrupted  why it is answered no more
-void relay_messages(Channel& pipe, SessionProcess& process, SessionHost& host, Deadline& end) {
-  for (;;) {
-    if (pipe.wait_readable(end) == Waited::interrupted) {
-      process.signal(SIGTERM);
-      end = Deadline::in(kTermGrace);
-      pipe = Channel{pipe.release(), never_interrupted(), kPipeMessageBytes};
-    } else if (end.passed()) {  // also of one that never stops talking
-      throw MeasurementError("it did not end within {} ms", kTermGrace.count());
-    } else {
-      answer_session(pipe, host, end.within(kSetupTimeout));
-      process.child_stderr().take();
-    }
-  }
-}
-
-/// The whole conversation.
 /// @return why the session must be killed; empty: it has hung up
 std::string serve_process(Channel& pipe, const SessionStart& start, SessionProcess& process,
                           SessionHost& host, Deadline& end) {
-  using Cause = ChannelError::Cause;
   try {
     pipe.send(make_message("session", start), Deadline::in(kSetupTimeout));
-    relay_messages(pipe, process, host, end);
+    for (;;) {
+      if (pipe.wait_readable(end) == Waited::interrupted) {
+        process.signal(SIGTERM);
+        end = Deadline::in(kTermGrace);
+        pipe = Channel{pipe.release(), never_interrupted(), kPipeMessageBytes};
+      } else if (end.passed()) {  // also of one that never stops talking
+        return fmt::format("it did not end within {} ms", kTermGrace.count());
+      } else {
+        answer_session(pipe, host, end.within(kSetupTimeout));
+        process.child_stderr().take();
+      }
+    }
   } catch (const ChannelError& error) {
-    if (error.cause != Cause::closed && error.cause != Cause::reset) return error.what();
+    if (!error.hung_up()) return error.what();
   } catch (const std::exception& error) {
     return error_text(error);
   }

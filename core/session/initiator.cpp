@@ -89,9 +89,7 @@ Channel enter_server(const SessionOptions& options, const ChooseDescribed& descr
       environment = greet(channel, options, described);
       return channel;
     } catch (const ChannelError& error) {
-      const bool hung_up =
-          error.cause == ChannelError::Cause::closed || error.cause == ChannelError::Cause::reset;
-      if (!hung_up || !options.server.awaited || deadline.passed()) throw;
+      if (!error.hung_up() || !options.server.awaited || deadline.passed()) throw;
     }
     if (wait_for(-1, 0, Deadline::in(kGreetPause), interrupt) == Waited::interrupted)
       throw Interrupted("interrupted while connecting");

@@ -309,9 +309,7 @@ std::optional<Totals> ClientSession::await_finish(LoopThread& loop, LoopThread* 
 
 ClientEvent event_of(const std::exception& error) {
   const auto* const ended = dynamic_cast<const ChannelError*>(&error);
-  const bool hung_up = ended != nullptr && (ended->cause == ChannelError::Cause::closed ||
-                                            ended->cause == ChannelError::Cause::reset);
-  return hung_up ? ClientEvent::hung_up : ClientEvent::dropped;
+  return ended != nullptr && ended->hung_up() ? ClientEvent::hung_up : ClientEvent::dropped;
 }
 
 void serve_session(Connection connection, const Greeting& greeting, const ClockChoice& clock,

@@ -32,6 +32,8 @@ struct ChannelError : MeasurementError {
     protocol,  ///< what came is no message, or not what the peer had sealed
   };
   ChannelError(Cause cause, const std::string& text) : MeasurementError(text), cause(cause) {}
+  /// Has the peer ended the connection, in good order or not?
+  bool hung_up() const noexcept { return cause == Cause::closed || cause == Cause::reset; }
   Cause cause;
 };
 
@@ -45,8 +47,9 @@ class Channel {
 
   /// Sends one message, whole. An interrupt only ends it where it would have to wait, so a last
   /// word can still be said after one. Text that is not UTF-8 goes with U+FFFD in its place.
+  /// @param last  see send_last()
   /// @throws ChannelError, Interrupted
-  void send(const nlohmann::json& message, Deadline deadline) { send(message, deadline, false); }
+  void send(const nlohmann::json& message, Deadline deadline, bool last = false);
 
   /// Sends the last message of this end.
   void send_last(const nlohmann::json& message, Deadline deadline) {
@@ -92,7 +95,6 @@ class Channel {
     std::size_t header_bytes = 0, length = 0, body_bytes = 0;  ///< the length, with the header
     std::string body;
   };
-  void send(const nlohmann::json& message, Deadline deadline, bool last);
   void await(short events, Deadline deadline, const Progress& progress);
   Progress received() const noexcept;
   bool read_to_end(char* to, std::size_t bytes, std::size_t& got);

@@ -24,7 +24,7 @@ const unsigned char* bytes_in(std::string_view text) noexcept {
 }  // namespace
 
 void prepare_sodium() {
-  if (sodium_init() < 0) throw VerbsError("libsodium cannot be initialised (sodium_init)", 0);
+  if (sodium_init() < 0) throw VerbsError("libsodium cannot be initialised (sodium_init)");
 }
 
 SealState::~SealState() {

@@ -262,8 +262,7 @@ Connection connect_to(const Address& server, Deadline deadline, const InterruptS
 namespace {
 
 [[noreturn]] void throw_no_loopback(const Address& bind) {
-  throw VerbsError(fmt::format("cannot listen on {}: {}", bind.text(), no_loopback_text()),
-                   ENETDOWN);
+  throw VerbsError("cannot listen on {}: {}", bind.text(), no_loopback_text());
 }
 
 [[noreturn]] void throw_not_bound(const Address& bind, int error) {
@@ -284,7 +283,7 @@ namespace {
       throw UsageError(
           "--bind {}: not allowed. Ports below 1024 need root: choose another with --port.", where);
     default:
-      throw VerbsError(fmt::format("cannot listen on {}: {}", where, std::strerror(error)), error);
+      throw VerbsError("cannot listen on {}: {}", where, std::strerror(error));
   }
 }
 
@@ -325,7 +324,7 @@ void Listener::listen_on_both(std::uint16_t port) {
   for (const int socket : {socket_.get(), second_.get()}) {
     epoll_event readable{.events = EPOLLIN, .data = {}};
     if (!either_ || epoll_ctl(either_.get(), EPOLL_CTL_ADD, socket, &readable) != 0)
-      throw VerbsError(fmt::format("epoll: {}", std::strerror(errno)), errno);
+      throw VerbsError("epoll: {}", std::strerror(errno));
   }
 }
 

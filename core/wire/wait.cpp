@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/wire/wait.h"
 
-#include <fmt/format.h>
 #include <poll.h>
 #include <sys/eventfd.h>
 
@@ -31,11 +30,9 @@ Deadline Deadline::within(Clock::duration from_now) const noexcept {
 }
 
 EventFd::EventFd() : event_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
-  if (event_) return;
-  const int error = errno;
-  throw VerbsError(fmt::format("eventfd: {}. Raise the limit on open files (`ulimit -n`).",
-                               std::strerror(error)),
-                   error);
+  if (!event_)
+    throw VerbsError("eventfd: {}. Raise the limit on open files (`ulimit -n`).",
+                     std::strerror(errno));
 }
 
 void EventFd::raise() const noexcept {
