@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -13,6 +14,7 @@ namespace rdmameter {
 
 /// Keys keep their order, as in the files.
 using Json = nlohmann::ordered_json;
+using JsonKeys = std::span<const std::string_view>;
 
 // JSON that people may look at: a file, or what a command prints. Messages are dumped as they are.
 

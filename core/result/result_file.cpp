@@ -88,8 +88,7 @@ class PartsReader {
       : path_(path),
         parts_(parts),
         reading_(reading),
-        rows_(reading == Reading::metrics ? std::span(kBulk)
-                                          : std::span<const std::string_view>()) {}
+        rows_(reading == Reading::metrics ? JsonKeys(kBulk) : JsonKeys()) {}
 
   /// @throws  UsageError or Json::exception; if the text is no JSON, check_json() says what
   void read(JsonParts text) {

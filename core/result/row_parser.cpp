@@ -21,7 +21,7 @@ bool is_digit(char c) {
 /// longer than to parse it takes this.
 class PlainParser {
  public:
-  PlainParser(std::string_view text, std::span<const std::string_view> left_out)
+  PlainParser(std::string_view text, JsonKeys left_out)
       : at_(text.data()), end_(at_ + text.size()), left_out_(left_out) {}
 
   bool whole(Json& into) {
@@ -171,14 +171,13 @@ class PlainParser {
 
   const char* at_;
   const char* const end_;
-  const std::span<const std::string_view> left_out_;
+  const JsonKeys left_out_;
   std::string key_;  ///< the latest
 };
 
 }  // namespace
 
-bool parse_plain_json(std::string_view text, Json& into,
-                      std::span<const std::string_view> left_out) {
+bool parse_plain_json(std::string_view text, Json& into, JsonKeys left_out) {
   return PlainParser(text, left_out).whole(into);
 }
 

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <array>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,8 +20,7 @@ namespace rdmameter {
 /// @return      false: the text is no JSON, or not plain (escapes, bytes beyond ASCII, numbers
 ///              below 0 or of 19 digits, deeper than kMaxJsonDepth). The library's parser must be
 ///              asked; `into` holds anything
-bool parse_plain_json(std::string_view text, Json& into,
-                      std::span<const std::string_view> left_out = {});
+bool parse_plain_json(std::string_view text, Json& into, JsonKeys left_out = {});
 
 /// Parses of a row the values alone that differ from those of the row before it: repetitions have
 /// their case, their name and their counters of work in common.
@@ -30,7 +28,7 @@ class RowParser {
  public:
   /// @param left_out  keys whose objects and arrays are not parsed: null stands in their place, but
   ///                  in text that is not plain (core/result/row_parser.h)
-  explicit RowParser(std::span<const std::string_view> left_out) : left_out_(left_out) {}
+  explicit RowParser(JsonKeys left_out) : left_out_(left_out) {}
 
   /// @return  lives until the next call
   /// @throws nlohmann::json::exception  it is no JSON
@@ -47,7 +45,7 @@ class RowParser {
   void parse_member(const Member& member, Json& into) const;
   void parse_text(std::string_view text, Json& into) const;
 
-  const std::span<const std::string_view> left_out_;
+  const JsonKeys left_out_;
   std::array<std::string, 2> texts_;  ///< of this row and of the one before it
   std::size_t latest_ = 0;
   std::vector<Member> members_;  ///< of the row before; empty: it tells nothing

@@ -150,7 +150,7 @@ CaseVerdict verdict_of_losses(const LossTest& test, const CaseSides& sides, bool
 constexpr std::array<const char*, 4> kTroubles = {"lost", "duplicated", "reordered", "unsent"};
 
 void judge_kind(std::size_t kind, const std::vector<LossTest>& tests, const Batches& batches,
-                std::size_t cases, std::vector<std::vector<CaseFinding>>& findings) {
+                std::size_t cases, PairFindings& findings) {
   std::vector<CaseSides> sides;
   for (const LossTest& test : tests)
     sides.push_back({.base = by_batch(test.base, batches.base, stabilised),
@@ -174,13 +174,12 @@ void judge_kind(std::size_t kind, const std::vector<LossTest>& tests, const Batc
 
 }  // namespace
 
-std::vector<std::vector<CaseFinding>> failed_repetitions(const std::vector<Pair>& pairs,
-                                                         const Batches& batches) {
+PairFindings failed_repetitions(const std::vector<Pair>& pairs, const Batches& batches) {
   const auto tests =
       mapped(pairs, [&](const Pair& pair) { return failure_test(pair, batches.replication); });
   const std::vector<double> q_values = benjamini_hochberg(mapped(tests, &FailureTest::p));
   const double rate = kFailureRate / static_cast<double>(batches.looks);
-  std::vector<std::vector<CaseFinding>> findings(pairs.size());
+  PairFindings findings(pairs.size());
   for (std::size_t i = 0; i < pairs.size(); ++i) {
     const FailureTest& test = tests[i];
     if (test.other.failed == 0) continue;
@@ -193,9 +192,8 @@ std::vector<std::vector<CaseFinding>> failed_repetitions(const std::vector<Pair>
   return findings;
 }
 
-std::vector<std::vector<CaseFinding>> troubled_messages(const std::vector<Pair>& pairs,
-                                                        const Batches& batches) {
-  std::vector<std::vector<CaseFinding>> findings(pairs.size());
+PairFindings troubled_messages(const std::vector<Pair>& pairs, const Batches& batches) {
+  PairFindings findings(pairs.size());
   for (std::size_t kind = 0; kind < kTroubles.size(); ++kind) {
     std::vector<LossTest> tests;
     for (std::size_t i = 0; i < pairs.size(); ++i) {
@@ -210,8 +208,8 @@ std::vector<std::vector<CaseFinding>> troubled_messages(const std::vector<Pair>&
   return findings;
 }
 
-std::vector<std::vector<CaseFinding>> saturated_loads(const std::vector<Pair>& pairs) {
-  std::vector<std::vector<CaseFinding>> findings(pairs.size());
+PairFindings saturated_loads(const std::vector<Pair>& pairs) {
+  PairFindings findings(pairs.size());
   for (std::size_t i = 0; i < pairs.size(); ++i) {
     const auto saturated = [](const ComparableCase& test_case) {
       return static_cast<std::size_t>(
