@@ -112,6 +112,10 @@ Agreed VerbsRunner::connect(const Introduction& peer) {
 std::optional<std::uint32_t> VerbsRunner::establish() {
   std::optional<std::uint32_t> route_mtu_bytes;
   if (!both_at_once()) return route_mtu_bytes;
+  // Its WRs hold what rdma_cm tells: nothing comes to it before it sends. Every other end has its
+  // receives there before it can be reached: the peer may send at once.
+  const bool learns = role_ == Role::initiator && case_.transport == Transport::ud;
+  if (!learns) build_work();
   if (sharer_ == 0) {
     if (case_.multicast())
       join_group();
@@ -119,7 +123,7 @@ std::optional<std::uint32_t> VerbsRunner::establish() {
       route_mtu_bytes = connect_by_cm();
     ask_for_order();
   }
-  build_work();
+  if (learns) build_work();
   return route_mtu_bytes;
 }
 

@@ -13,11 +13,14 @@ BETWEEN_BOTH = ("--device", "soft0", "--peer-device", "soft1")
 SHORT = ("--iterations", "50", "--warmup", "10")
 
 
-class WithRanks(rdmameter.Test):
+class WithCosts(rdmameter.Test):
     def let_cost(self, costs):
+        """Makes verbs of the software device last, for what this test starts from now on."""
         os.environ["RDMAMETER_DEVICE_COSTS"] = costs
         self.addCleanup(os.environ.pop, "RDMAMETER_DEVICE_COSTS", None)
 
+
+class WithRanks(WithCosts):
     def topo(self, *options, **of_topo):
         [row] = self.topologies(*options, **of_topo)
         return row
@@ -88,7 +91,7 @@ class Paths(rdmameter.Test):
 
 
 @rdmameter.on(rdmameter.SOFTWARE)
-class Iwarp(rdmameter.Test):
+class Iwarp(WithCosts):
     def setUp(self):
         super().setUp()
         self.play("iwarp")
@@ -99,6 +102,10 @@ class Iwarp(rdmameter.Test):
         rows += self.measure("write_lat", "read_bw", "--size", "64", *BETWEEN_BOTH, *SHORT, "--verify")
         for row in rows:
             self.assertEqual(row["case"]["connect"], "cm", row["name"])
+
+    def test_receives_are_there_before_the_peer_can_send(self):
+        self.let_cost("receive=10ms")
+        self.measure("send_bw", "--bidirectional", "--size", "64", *SHORT)
 
     def test_connecting_is_measured_by_rdma_cm(self):
         [row] = self.measure("connect", "--iterations", "5", "--objects", "2")

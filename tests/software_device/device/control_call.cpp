@@ -52,4 +52,8 @@ void spend_fetch() {
   spend(settings().costs.fetch_ns);
 }
 
+void spend_receive() {
+  spend(settings().costs.receive_ns);
+}
+
 }  // namespace rdmameter::software

@@ -14,6 +14,8 @@ namespace rdmameter::software {
 void spend_lock();
 /// A request's bytes are fetched from memory, likewise.
 void spend_fetch();
+/// A list of receives is posted, likewise.
+void spend_receive();
 
 class ControlCall {
  public:

@@ -20,10 +20,14 @@ Costs costs_of_verbs() {
       made.lock_ns = cost_ns;
     else if (word.name == "fetch")
       made.fetch_ns = cost_ns;
+    else if (word.name == "receive")
+      made.receive_ns = cost_ns;
     else if (verb && is_control(*verb))
       made.call_ns[index(*verb)] = cost_ns;
     else
-      reject(word, "all, page, lock, fetch, or a verb of the control path, such as create_qp=50us");
+      reject(
+          word,
+          "all, page, lock, fetch, receive, or a verb of the control path, such as create_qp=50us");
   }
   return made;
 }

@@ -16,6 +16,7 @@ struct Costs {
   std::uint64_t lock_ns = 0;
   /// Of each request whose bytes the device fetches from memory, since they are not inline.
   std::uint64_t fetch_ns = 0;
+  std::uint64_t receive_ns = 0;  ///< of each list of receives that is posted to a QP
 };
 
 /// RDMAMETER_DEVICE_COSTS; what it does not understand ends the program.

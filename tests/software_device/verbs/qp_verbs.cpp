@@ -40,6 +40,7 @@ int post_recv_verb(ibv_qp* qp, ibv_recv_wr* wr, ibv_recv_wr** bad) {
   SharedQp& shared = *to_ours(qp).shared;
   if (shared.rq->is_shared || shared.state.load(std::memory_order_relaxed) == IBV_QPS_RESET)
     return *bad = wr, EINVAL;
+  spend_receive();
   const int error = post_receives(*shared.rq, wr, *bad);
   if (shared.state.load() == IBV_QPS_ERR) flush_receives(shared);
   return error;
