@@ -38,7 +38,8 @@ bool sends_requests(const CaseSummary& summary, std::string_view end) {
   if (end == "initiator") return true;
   const std::string test = test_of(summary.first());
   const bool one_sided = test.starts_with("read_") || test.starts_with("fetch_add_") ||
-                         test.starts_with("cmp_swap_") || test == "write_load";
+                         test.starts_with("cmp_swap_") || test.starts_with("flush_") ||
+                         test == "write_load" || test == "mix_load";
   return !one_sided && !test.ends_with("_cqe_lat");
 }
 
