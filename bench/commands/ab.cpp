@@ -17,11 +17,11 @@
 #include <set>
 #include <string_view>
 
+#include "bench/child/child.h"
 #include "bench/commands/ab_variant.h"
 #include "bench/doctor/examination_text.h"
 #include "bench/options/command.h"
 #include "bench/options/result_options.h"
-#include "bench/running/child.h"
 #include "bench/running/status_line.h"
 #include "core/base/error.h"
 #include "core/base/parse_value.h"
