@@ -501,12 +501,12 @@ class Plans(Files):
                 ("tests = 'write_lat'\n[[suite]]\ntests = 'write_lat'", "two suites measure the same case"),
         ):
             self.refused("run", "--dry-run", "--plan", self.plan(text), says=says)
+        self.refused("run", "--dry-run", "--plan", self.path("none.toml"), says="none.toml")
 
     def test_says_the_line_of_a_value_of_no_kind_once(self):
         plan = self.plan("tests = ['write_lat']\n[axes]\nsize = []")
         said = self.refused("run", "--dry-run", "--plan", plan, says="size takes a text")
         self.assertEqual(said.count("line 3: "), 1, said)
-        self.refused("run", "--dry-run", "--plan", self.path("none.toml"), says="none.toml")
 
 
 class AB(Files):
