@@ -258,6 +258,7 @@ void measure_sides(const AbPlan& plan, std::vector<AbCase> cases, const std::str
     if (cases.empty()) break;
   }
   progress.end();
+  if (block == 0) throw UsageError("--budget: it was spent before the first block; give more");
   measurement.finish();
 }
 

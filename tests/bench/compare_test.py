@@ -591,6 +591,17 @@ class AB(Files):
         self.assertEqual(result.returncode, INCONCLUSIVE, result)
         self.assertIn("cannot be confirmed among 1: it takes 6", result.stderr)
 
+    def test_a_budget_that_ends_before_the_first_block_is_refused_and_no_old_result_is_judged(self):
+        old = self.write("ab.json", [latency_row(64, 5000, side=side) for side in "ab"])
+        with open(old, encoding="utf-8") as file:
+            before = file.read()
+        for output in ((), ("-o", old)):
+            result = run("ab", "--aa", "--budget", "1ns", *output, "--", *self.COMMON)
+            self.assertEqual((result.returncode, result.stdout), (USAGE, ""), result)
+            self.assertIn("--budget: it was spent before the first block", result.stderr)
+        with open(old, encoding="utf-8") as file:
+            self.assertEqual(file.read(), before)
+
     def test_wrong_use(self):
         self.refused("ab", "--", *self.COMMON, says="--a and --b are the same")
         self.refused("ab", "--b", "--wait spin", says="after --")
