@@ -269,11 +269,12 @@ constexpr std::uint64_t kMaxBudgetNs = 7ULL * 24 * 3600 * 1'000'000'000;
 
 /// Where no file is asked for, the result lives as long as the comparison.
 struct OutputFile {
-  explicit OutputFile(const std::string& asked)
-      : path(asked.empty() ? scratch.emplace().file("result.json") : asked) {}
+  explicit OutputFile(const std::string& asked) : path(asked) {
+    if (path.empty()) path = scratch.emplace().file("result.json");
+  }
 
   std::optional<ScratchDirectory> scratch;
-  const std::string path;
+  std::string path;
 };
 
 AbPlan plan_of(const AbArguments& options, const Invocation& invocation) {
