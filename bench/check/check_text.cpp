@@ -30,8 +30,7 @@ std::string reasons_of(const CheckReport& report, std::size_t subject) {
 /// @param subject  nothing: any
 bool is_measured(const CheckReport& report, std::optional<std::size_t> subject = {}) {
   return std::ranges::any_of(report.readings, [=](const CheckReading& reading) {
-    return reading.subject == subject.value_or(reading.subject) &&
-           reading.row->status == Row::Status::ok;
+    return (!subject || reading.subject == *subject) && reading.row->status == Row::Status::ok;
   });
 }
 

@@ -17,11 +17,11 @@
 #include <set>
 #include <string_view>
 
+#include "bench/child/child.h"
 #include "bench/commands/ab_variant.h"
 #include "bench/doctor/examination_text.h"
 #include "bench/options/command.h"
 #include "bench/options/result_options.h"
-#include "bench/running/child.h"
 #include "bench/running/status_line.h"
 #include "core/base/error.h"
 #include "core/base/parse_value.h"
@@ -258,6 +258,7 @@ void measure_sides(const AbPlan& plan, std::vector<AbCase> cases, const std::str
     if (cases.empty()) break;
   }
   progress.end();
+  if (block == 0) throw UsageError("--budget: it was spent before the first block; give more");
   measurement.finish();
 }
 
@@ -268,11 +269,12 @@ constexpr std::uint64_t kMaxBudgetNs = 7ULL * 24 * 3600 * 1'000'000'000;
 
 /// Where no file is asked for, the result lives as long as the comparison.
 struct OutputFile {
-  explicit OutputFile(const std::string& asked)
-      : path(asked.empty() ? scratch.emplace().file("result.json") : asked) {}
+  explicit OutputFile(const std::string& asked) : path(asked) {
+    if (path.empty()) path = scratch.emplace().file("result.json");
+  }
 
   std::optional<ScratchDirectory> scratch;
-  const std::string path;
+  std::string path;
 };
 
 AbPlan plan_of(const AbArguments& options, const Invocation& invocation) {

@@ -194,7 +194,7 @@ void CheckRun::describe(std::size_t pair, const Measurer& measurer) {
     output_.emplace(request_.output,
                     result_context(invocation_.command_line, {}, flags_, clock_, measurer),
                     std::vector<PlannedCase>());
-    output_->omit_lines();
+    output_->keep_without_lines();
   }
   output_->bound_by(subject.context);  // the result's context describes only the first devices
 }

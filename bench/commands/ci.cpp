@@ -11,6 +11,7 @@
 #include <memory>
 #include <sstream>
 
+#include "bench/child/child.h"
 #include "bench/commands/ab.h"
 #include "bench/commands/ab_variant.h"
 #include "bench/commands/report.h"
@@ -19,7 +20,6 @@
 #include "bench/options/plan.h"
 #include "bench/options/result_options.h"
 #include "bench/options/token.h"
-#include "bench/running/child.h"
 #include "core/base/error.h"
 #include "core/log/print.h"
 #include "reports/merge.h"

@@ -112,7 +112,7 @@ class CurveRows final : public RunOutput {
   CurveRows(const std::string& output, const nlohmann::ordered_json& context,
             const std::vector<ConnectionCase>& cases)
       : RunOutput(output, context, {}), cases_(cases) {
-    omit_lines();
+    keep_without_lines();
   }
 
   void row(const Row& row) override {

@@ -10,12 +10,12 @@
 #include <span>
 
 #include "bench/cases/cases.h"
+#include "bench/child/child.h"
 #include "bench/commands/topo_simulate.h"
 #include "bench/options/command.h"
 #include "bench/options/measuring_options.h"
 #include "bench/options/prediction_options.h"
 #include "bench/running/benchmark_flags.h"
-#include "bench/running/child.h"
 #include "bench/running/lines/run_output.h"
 #include "bench/running/result_context.h"
 #include "bench/running/runner.h"

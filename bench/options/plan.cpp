@@ -74,6 +74,8 @@ PlannedCase plan_background(const Test& test, std::vector<GivenAxis> given) {
 
 Background read_background(std::span<const ShellWord> words) {
   if (words.empty()) throw UsageError("names no test");
+  if (const char quote = words.back().open_quote; quote != '\0')
+    throw UsageError("a quote ({}) is not closed", quote);
   const std::vector<const Test*> tests = select_tests(std::array{words.front().text});
   if (tests.size() != 1) throw UsageError("one test makes a background");
   const Test& test = *tests.front();

@@ -12,6 +12,7 @@
 #include "bench/cases/words.h"
 #include "bench/perftest/option_table.h"
 #include "core/base/error.h"
+#include "core/base/parse_value.h"
 #include "core/test_case/test_case.h"
 
 namespace rdmameter {
@@ -122,6 +123,12 @@ PerftestCommand read_perftest_command(const PerftestTool& tool,
     throw UsageError("{}: one host at most, not '{}' and '{}'", tool.name, command.host,
                      argv[static_cast<std::size_t>(optind)]);
   return command;
+}
+
+std::string decimal_text(const std::string& typed) {
+  if (!typed.starts_with("0x") && !typed.starts_with("0X")) return typed;
+  const auto value = parse_count(std::string_view(typed).substr(2), 16);
+  return value ? std::to_string(*value) : typed;
 }
 
 namespace {

@@ -29,6 +29,9 @@ struct PerftestCommand {
 PerftestCommand read_perftest_command(const PerftestTool& tool,
                                       const std::vector<std::string>& arguments);
 
+/// perftest takes 0x10 as 16. What is no such number stays as it was typed.
+std::string decimal_text(const std::string& typed);
+
 // Messages are written for `rdmameter run`, whose options perftest's tools do not have.
 
 /// The message with each option of `rdmameter run` as perftest's option: "-c RC" for

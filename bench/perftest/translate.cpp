@@ -70,7 +70,6 @@ class Translation {
   void choose_path();
   void choose_ends();
   void choose_report();
-  void choose_output();
   void choose_peak();
   void add_notes();
 
@@ -120,15 +119,6 @@ UsageError invalid(std::string_view option, std::string_view typed, std::string_
   return invalid_value(perftest_option(option).text(), typed, expected);
 }
 
-/// perftest takes 0x10 as 16.
-std::string decimal_text(const std::string& typed) {
-  if (!typed.starts_with("0x") && !typed.starts_with("0X")) return typed;
-  std::uint64_t value = 0;
-  const char* const end = typed.data() + typed.size();
-  const auto [at, error] = std::from_chars(typed.data() + 2, end, value, 16);
-  return error == std::errc{} && at == end ? std::to_string(value) : typed;
-}
-
 void Translation::put(std::string_view option, std::string_view axis_name,
                       const std::string& typed) {
   const Axis& axis = *find_axis(axis_name);
@@ -170,20 +160,28 @@ std::optional<double> Translation::decimal(std::string_view option) {
 /// Which of our tests; "RDMA_Write BW Test" is what perftest calls it.
 void Translation::choose_test() {
   refuse_both("send_with_imm", "mcg");
+  const std::string imm = has("send_with_imm") || has("write_with_imm") ? "_imm" : "";
   std::string name, title;
-  if (tool_.operation == ToolOperation::atomic) {
-    const std::string type = plan_.value("atomic_type").value_or("FETCH_AND_ADD");
-    if (type != "FETCH_AND_ADD" && type != "CMP_AND_SWAP")
-      throw invalid("atomic_type", type, "CMP_AND_SWAP or FETCH_AND_ADD");
-    name = type == "CMP_AND_SWAP" ? "cmp_swap" : "fetch_add";
-    title = "Atomic " + type;
-  } else {
-    constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kNames{
-        {{"send", "Send"}, {"write", "RDMA_Write"}, {"read", "RDMA_Read"}}};  // by the operation
-    const auto& [test, called] = kNames[static_cast<std::size_t>(tool_.operation)];
-    const char* const imm = has("send_with_imm") || has("write_with_imm") ? "_imm" : "";
-    name = has("mcg") ? "mcast" : fmt::format("{}{}", test, imm);
-    title = fmt::format("{}{}", called, imm);
+  switch (tool_.operation) {
+    case ToolOperation::send:
+      name = has("mcg") ? "mcast" : "send" + imm;
+      title = "Send" + imm;
+      break;
+    case ToolOperation::write:
+      name = "write" + imm;
+      title = "RDMA_Write" + imm;
+      break;
+    case ToolOperation::read:
+      name = "read";
+      title = "RDMA_Read";
+      break;
+    case ToolOperation::atomic: {
+      const std::string type = plan_.value("atomic_type").value_or("FETCH_AND_ADD");
+      if (type != "FETCH_AND_ADD" && type != "CMP_AND_SWAP")
+        throw invalid("atomic_type", type, "CMP_AND_SWAP or FETCH_AND_ADD");
+      name = type == "CMP_AND_SWAP" ? "cmp_swap" : "fetch_add";
+      title = "Atomic " + type;
+    }
   }
   plan_.tests = select_tests(std::array{name + (tool_.bandwidth ? "_bw" : "_lat")});
   if (has("bidirectional")) title += " Bidirectional";
@@ -204,10 +202,12 @@ void Translation::choose_length() {
   iterations_ =
       number("iters", "iterations", many ? kPerftestWriteBwIterations : kPerftestIterations);
   for (const auto& [option, axis] :
-       {std::pair{"qp", "qps"}, {"post_list", "post-list"}, {"recv_post_list", "recv-post-list"}})
-    if (number(option, axis, 1) != 1 && !tool_.bandwidth)
+       {std::pair{"qp", "qps"}, {"post_list", "post-list"}, {"recv_post_list", "recv-post-list"}}) {
+    const std::uint64_t value = number(option, axis, 1);  // of a bandwidth it is checked, too
+    if (value != 1 && !tool_.bandwidth)
       throw UsageError("{}: a latency test takes 1 alone; use {}_bw for more",
                        perftest_option(option).text(), tool_.name.substr(0, tool_.name.rfind('_')));
+  }
   qps_ = number("qp", "qps", 1);
   number("tx-depth", "depth", kPerftestDepth);  // of a latency they are checked, and do nothing
   number("cq-mod", "signal-every", kPerftestCqMod);
@@ -428,6 +428,14 @@ void Translation::choose_ends() {
     plan_.source = source.value_or("");
 }
 
+PerftestReport::Output output_named(const std::string& name, bool bandwidth) {
+  using Output = PerftestReport::Output;
+  if (bandwidth && name == "bandwidth") return Output::bandwidth;
+  if (bandwidth && name == "message_rate") return Output::message_rate;
+  if (!bandwidth && name == "latency") return Output::latency;
+  throw invalid("output", name, bandwidth ? "bandwidth or message_rate" : "latency");
+}
+
 void Translation::choose_report() {
   PerftestReport& report = plan_.report;
   const bool lasts = has("duration");
@@ -442,23 +450,12 @@ void Translation::choose_report() {
   report.gid_given = has("gid-index");
   report.recv_list_given = has("recv_post_list");
   require("report-both", has("bidirectional"), "-b, --bidirectional");
-  choose_output();
+  if (const auto output = plan_.value("output"))
+    report.output = output_named(*output, tool_.bandwidth);
   if (has("out_json")) plan_.json = kPerftestJson;
   if (const auto file = plan_.value("out_json_file")) plan_.json = *file;
   plan_.min_bandwidth = decimal("limit_bw");
   plan_.min_rate = decimal("limit_msgrate");
-}
-
-void Translation::choose_output() {
-  using Output = PerftestReport::Output;
-  const auto output = plan_.value("output");
-  const bool bandwidth = tool_.bandwidth;
-  plan_.report.output = bandwidth && output == "bandwidth"      ? Output::bandwidth
-                        : bandwidth && output == "message_rate" ? Output::message_rate
-                        : !bandwidth && output == "latency"     ? Output::latency
-                                                                : Output::full;
-  if (output && plan_.report.output == Output::full)
-    throw invalid("output", *output, bandwidth ? "bandwidth or message_rate" : "latency");
 }
 
 /// Where perftest has none, it says so, unless none is wanted.

@@ -14,8 +14,8 @@
 #include <cstring>
 #include <utility>
 
+#include "bench/child/child.h"
 #include "bench/remote/ready_line.h"
-#include "bench/running/child.h"
 #include "core/base/error.h"
 #include "core/base/printable.h"
 #include "core/wire/auth.h"

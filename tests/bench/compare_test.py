@@ -501,12 +501,12 @@ class Plans(Files):
                 ("tests = 'write_lat'\n[[suite]]\ntests = 'write_lat'", "two suites measure the same case"),
         ):
             self.refused("run", "--dry-run", "--plan", self.plan(text), says=says)
+        self.refused("run", "--dry-run", "--plan", self.path("none.toml"), says="none.toml")
 
     def test_says_the_line_of_a_value_of_no_kind_once(self):
         plan = self.plan("tests = ['write_lat']\n[axes]\nsize = []")
         said = self.refused("run", "--dry-run", "--plan", plan, says="size takes a text")
         self.assertEqual(said.count("line 3: "), 1, said)
-        self.refused("run", "--dry-run", "--plan", self.path("none.toml"), says="none.toml")
 
 
 class AB(Files):
@@ -590,6 +590,17 @@ class AB(Files):
         result = run("ab", "--b", "LD_LIBRARY_PATH=/nowhere", "--blocks", "1", "--", *self.COMMON)
         self.assertEqual(result.returncode, INCONCLUSIVE, result)
         self.assertIn("cannot be confirmed among 1: it takes 6", result.stderr)
+
+    def test_a_budget_that_ends_before_the_first_block_is_refused_and_no_old_result_is_judged(self):
+        old = self.write("ab.json", [latency_row(64, 5000, side=side) for side in "ab"])
+        with open(old, encoding="utf-8") as file:
+            before = file.read()
+        for output in ((), ("-o", old)):
+            result = run("ab", "--aa", "--budget", "1ns", *output, "--", *self.COMMON)
+            self.assertEqual((result.returncode, result.stdout), (USAGE, ""), result)
+            self.assertIn("--budget: it was spent before the first block", result.stderr)
+        with open(old, encoding="utf-8") as file:
+            self.assertEqual(file.read(), before)
 
     def test_wrong_use(self):
         self.refused("ab", "--", *self.COMMON, says="--a and --b are the same")

@@ -107,8 +107,8 @@ class Places(rdmameter.Test):
                           ("write_bw --size", "needs a value"), ("write_bw --size 1,2", "one value"),
                           ("write_bw --duration 3", "as long as the case"), ("write_bw --sise 3", "did you mean 'size'"),
                           ("write_bw 64", "neither an axis"), ("write_lat --depth 4", "does not apply"),
-                          ("write_bw --size 1 --size 2", "twice"), ("read_bw --transport uc", "uc"),
-                          ("send_load --rate sweep", "one rate")):
+                          ("write_bw --size 1 --size 2", "twice"), ("write_bw --size '8", "not closed"),
+                          ("read_bw --transport uc", "uc"), ("send_load --rate sweep", "one rate")):
             with self.subTest(text):
                 done = self.run_program("--loopback", "write_lat", "--background", text, status=rdmameter.USAGE)
                 self.assertIn("--background", done.stderr)

@@ -142,6 +142,7 @@ class Connections(rdmameter.Test):
         self.assertGreater(len(done.rows), 0)
         self.assertIn("active connections", done.stdout)
 
+    @rdmameter.on("software")
     def test_what_no_QP_can_do_is_skipped_with_the_reason_and_the_rest_is_measured(self):
         short = ("--opcode", "send", "--size", "8K", "--duration", "2ms", "--repetitions", "1", "--iterations", "0",
                  "--max-qps", "1", "--wait", "event")

@@ -14,7 +14,7 @@ ORDER = {
              "engine/placement", "engine", "engine/null", "engine/search", "control", "session", "server"),
     "topologies": ("graphs", "collectives", "traffic", "schedule", "stragglers", "axes", "ranks/loop", "ranks/bootstrap", "ranks", "simulator"),
     "reports": ("stats", "summary", "text", "figures", "compare", "topology/model", "topology", "history", "export", "html", ""),
-    "bench": ("cases", "check", "doctor", "background", "running", "running/lines", "remote", "options", "perftest", "generate", "commands", "", "micro"),
+    "bench": ("cases", "check", "doctor", "background", "child", "remote", "running", "running/lines", "options", "perftest", "generate", "commands", "", "micro"),
 }
 PURE_CORE = tuple(f"core/{folder}/" for folder in ("base", "log", "instrument", "result"))
 PURE_TOPOLOGIES = tuple(f"topologies/{folder}/" for folder in ("graphs", "collectives", "traffic", "schedule", "stragglers"))

@@ -65,7 +65,7 @@ RunOutput::RunOutput(const std::string& output, const nlohmann::ordered_json& co
   table_.emplace(name_width_, terminal_style().width, line_rate_gbps(context), common_);
 }
 
-void RunOutput::omit_lines() {
+void RunOutput::keep_without_lines() {
   keeps_ = true;
   lines_ = false;
   table_.reset();

@@ -34,8 +34,8 @@ class RunOutput : public RunListener {
   /// Keeps all rows from here on, and finish() prints `telling` of them.
   void tell_at_the_end(Telling telling) { tellings_.push_back(std::move(telling)); }
 
-  /// Rows have no line from here on, and are kept: the caller prints what they tell together.
-  void omit_lines();
+  /// Keeps all rows from here on, which have no line: the caller prints what they tell together.
+  void keep_without_lines();
   const std::vector<Row>& kept() const { return kept_; }
 
   /// Bandwidths from here on are held against links and slots of this context, in place of those of
@@ -70,8 +70,8 @@ class RunOutput : public RunListener {
   std::size_t name_width_ = 0;
   std::set<std::uint64_t> measured_cases_;                         ///< by Row::family_index
   std::vector<std::pair<std::string, std::size_t>> skip_reasons_;  ///< and how many cases
-  bool keeps_ = false;                                             ///< without tellings, too
-  std::vector<Row> kept_;                                          ///< for them
+  bool keeps_ = false;  ///< kept_ gets the rows even if there are no tellings_
+  std::vector<Row> kept_;
   std::vector<Telling> tellings_;
   std::string told_at_the_end(const TextStyle& style) const;
   std::vector<Row> settled_;  ///< the last of each case of --until, without numbers

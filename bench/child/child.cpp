@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bench/running/child.h"
+#include "bench/child/child.h"
 
 #include <fcntl.h>
 #include <poll.h>
