@@ -232,6 +232,7 @@ struct TestCase {
   bool open_loop() const noexcept { return pattern == Pattern::open_loop; }
   /// Requests of an open loop that fall due at once; random arrivals are single.
   std::uint64_t burst() const noexcept {
+    static_assert(ArrivalPattern::poisson == ArrivalPattern{1});  // so not the number of a burst
     return std::max<std::uint64_t>(static_cast<std::uint64_t>(arrivals), 1);
   }
   /// Does each of its loops look where it was, for `blame`?
