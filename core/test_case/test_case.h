@@ -319,7 +319,8 @@ struct TestCase {
   std::uint64_t wanted_inline() const noexcept {
     constexpr std::uint64_t kMostByDefault = 220;
     if (queues.inline_bytes != kAuto) return queues.inline_bytes;
-    const bool latency = closed_loop() || open_loop(), sge_sent = !returns_data() && !by_value();
+    const bool latency = closed_loop() || open_loop();
+    const bool sge_sent = !returns_data() && !by_value();
     return latency && sge_sent && size_bytes <= kMostByDefault ? size_bytes : 0;
   }
 };
