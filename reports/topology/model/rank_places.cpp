@@ -118,8 +118,10 @@ RankPlaces hosts_of(const Row& row, const RankPlaces& of_result) {
 std::optional<std::uint64_t> equal_ranks_per_host(const RankPlaces& places) {
   const auto per_host =
       static_cast<std::uint64_t>(std::ranges::count(places, 0U, &RankPlace::host));
-  if (places.empty() || places != in_blocks(places.size(), per_host)) return std::nullopt;
-  return per_host;
+  const bool equal =
+      !places.empty() && std::ranges::equal(places, in_blocks(places.size(), per_host), {},
+                                            &RankPlace::host, &RankPlace::host);
+  return equal ? std::optional(per_host) : std::nullopt;
 }
 
 RankPlaces places_at(const RankPlaces& measured, std::uint64_t ranks) {
