@@ -129,7 +129,8 @@ RankPlaces places_at(const RankPlaces& measured, std::uint64_t ranks) {
     return {measured.begin(), measured.begin() + static_cast<std::ptrdiff_t>(ranks)};
   const std::optional<std::uint64_t> per_host = equal_ranks_per_host(measured);
   if (!per_host) return {};
-  return in_blocks(ranks, *per_host < measured.size() ? *per_host : ranks);
+  const bool one_host = *per_host == measured.size();
+  return in_blocks(ranks, one_host ? ranks : *per_host);
 }
 
 std::vector<RankPlaces> places_of(std::span<const Row* const> rows, const RankPlaces& of_result) {
