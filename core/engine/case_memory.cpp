@@ -89,8 +89,12 @@ std::uint64_t thread_bytes(const DeviceCase& settled) {
   std::uint64_t bytes = (std::max<std::uint64_t>(buffers, 1) + page - 1) / page * page;
   std::uint64_t each = kQpBytes;
   if (posts_sends(test_case, role)) each += send_bytes(test_case, role, depths.send);
-  if (posts_receives(test_case, role))
-    (test_case.shared_receives() ? bytes : each) += receive_bytes(test_case, depths.receive);
+  if (posts_receives(test_case, role)) {
+    if (test_case.shared_receives())
+      bytes += receive_bytes(test_case, depths.receive);
+    else
+      each += receive_bytes(test_case, depths.receive);
+  }
   if (test_case.queues.cq_depth != kAuto)
     bytes += 2 * kQueueEntryBytes * test_case.queues.cq_depth *
              (test_case.cq_per_qp() ? test_case.qps : 1);

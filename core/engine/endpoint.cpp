@@ -66,6 +66,10 @@ std::uint32_t most_sges(const OpenDevice& device, const TestCase& test_case,
   return largest_qp_limit(*device.context, test_case.transport, which, told);
 }
 
+bool posts_reads(const TestCase& test_case) {
+  return std::ranges::count(mix_of(test_case), Opcode::rdma_read, &MixPart::opcode) != 0;
+}
+
 /// @return  the case. @throws Unsupported  the device cannot do it
 const DeviceCase& checked_case(const OpenDevice& device, const DeviceCase& settled) {
   const TestCase& test_case = settled;
@@ -98,8 +102,7 @@ const DeviceCase& checked_case(const OpenDevice& device, const DeviceCase& settl
              : most_sges(device, test_case, &ibv_qp_cap::max_send_sge, test_case.queues.sge),
          "use fewer --sge");
   if (const std::uint32_t most = most_reads_posted(*device.context, test_case.queues.sge);
-      most != 0 && posts_sends(test_case, role) &&
-      std::ranges::count(mix_of(test_case), Opcode::rdma_read, &MixPart::opcode) != 0)
+      most != 0 && posts_sends(test_case, role) && posts_reads(test_case))
     hold("reads posted to a QP", depths.send, most, "use a smaller --depth");
   if (test_case.shared_receives()) {
     if (limits.max_srq == 0)

@@ -47,7 +47,7 @@ class EndpointRunner {
 
   /// Runs the measured loop on the calling thread, where that is. Returns at once where this end
   /// takes no part.
-  /// @param wait  the AgreedCase's: by events only where the case was made for that
+  /// @param wait  the AgreedCase's: not Wait::automatic, and Wait::event only where the case has it
   LoopResult run(Wait wait, const ClockChoice& clock, const StopFlag& stop);
 
   /// Sets the peer's numbers of sent messages, before StopReason::finish: a receiver then ends once

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cassert>
 #include <cstdlib>
 #include <string_view>
 #include <vector>
@@ -167,6 +168,7 @@ std::string VerbsRunner::take_fatal_event() {
 }
 
 EndpointRunner::Loop VerbsRunner::loop(Wait wait, ClockChoice::Kind clock) {
+  assert(wait != Wait::event || case_.wait == Wait::event);  // else the CQs have no channel
   const MeasuredLoop chosen =
       choose_loop(case_, role_, wait, clock, !endpoint_.view().credits.empty());
   if (chosen == nullptr) return nullptr;

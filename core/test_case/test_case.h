@@ -232,6 +232,7 @@ struct TestCase {
   bool open_loop() const noexcept { return pattern == Pattern::open_loop; }
   /// Requests of an open loop that fall due at once; random arrivals are single.
   std::uint64_t burst() const noexcept {
+    static_assert(ArrivalPattern::poisson == ArrivalPattern{1});  // so not the number of a burst
     return std::max<std::uint64_t>(static_cast<std::uint64_t>(arrivals), 1);
   }
   /// Does each of its loops look where it was, for `blame`?
@@ -318,7 +319,8 @@ struct TestCase {
   std::uint64_t wanted_inline() const noexcept {
     constexpr std::uint64_t kMostByDefault = 220;
     if (queues.inline_bytes != kAuto) return queues.inline_bytes;
-    const bool latency = closed_loop() || open_loop(), sge_sent = !returns_data() && !by_value();
+    const bool latency = closed_loop() || open_loop();
+    const bool sge_sent = !returns_data() && !by_value();
     return latency && sge_sent && size_bytes <= kMostByDefault ? size_bytes : 0;
   }
 };

@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cassert>
 #include <numeric>
 
 #include "reports/summary/metric.h"
@@ -179,6 +180,7 @@ std::vector<Table::Column> text_columns(std::initializer_list<std::string_view> 
 }
 
 std::string render(const Table& table, const TextStyle& style) {
+  assert(table.key_columns <= table.columns.size() && !table.columns.empty());
   std::string left_out;
   const Table fits = with_keys_as_titles(table, style.width);
   const std::string text = table.lines() < kLong

@@ -75,9 +75,13 @@ struct Table {
 class TableLine {
  public:
   explicit TableLine(Table& table) : table_(table) {}
+  ~TableLine() { assert(at_ == table_.columns.size()); }
   /// @param column  of the cell; the same in every line
   void add(Table::Column column, Table::Cell cell) {
-    if (at_ == table_.columns.size()) table_.columns.push_back(std::move(column));
+    if (at_ == table_.columns.size()) {
+      assert(table_.lines() <= 1);
+      table_.columns.push_back(std::move(column));
+    }
     table_.columns[at_++].cells.push_back(std::move(cell));
   }
   void add_text(std::string head, Table::Cell cell) {
@@ -96,6 +100,7 @@ std::vector<Table::Column> text_columns(std::initializer_list<std::string_view> 
 /// left, as texts among the keys. Where the columns do not fit, optional ones of a long table are
 /// left out, which a last line says; those that do not fit even so go on below, the key columns
 /// repeated. Key columns that leave no room for another are titles instead, if there are none.
+/// @param table  has columns
 std::string render(const Table& table, const TextStyle& style);
 
 /// The table beneath its title and an empty line. Empty: it has no line.

@@ -130,22 +130,25 @@ std::string memory_sentence(TopologyModels models, std::uint64_t size_bytes,
                             std::uint64_t budget_bytes) {
   const std::string budget =
       fmt::format("The memory budget of {} a rank", bytes_text(budget_bytes));
+  std::vector<TopologyModel> known;
   std::string unknown;
   for (const TopologyModel& model : models)
-    for (const ModelShape& shape : model.shapes)
-      if (!model.knows_memory) add_item(unknown, printable(shape_text(shape)));
+    if (model.knows_memory) {
+      known.push_back(model);
+    } else {
+      for (const ModelShape& shape : model.shapes) add_item(unknown, printable(shape_text(shape)));
+    }
   if (!unknown.empty())
     unknown = fmt::format(
         " Not known of {}: their rows do not tell it, or another release wrote them.", unknown);
-  if (std::ranges::none_of(models, &TopologyModel::knows_memory))
-    return fmt::format("{}:{}", budget, unknown);
+  if (known.empty()) return fmt::format("{}:{}", budget, unknown);
   const auto exceeds = [&](const Prediction& prediction) {
     const auto at =
         std::ranges::find(prediction.sizes, size_bytes, &Prediction::AtSize::size_bytes);
     return at != prediction.sizes.end() && at->memory_bytes.value_or(0) > real(budget_bytes);
   };
   return fmt::format("{} rules out {}, by the memory of connections.{}", budget,
-                     ruled_out(models, size_bytes, exceeds), unknown);
+                     ruled_out(known, size_bytes, exceeds), unknown);
 }
 
 bool uses_all_qps(const TopologyCase& one) {

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <functional>
 #include <map>
 
 #include "core/base/printable.h"
@@ -51,30 +50,26 @@ RankCells crossed_blocks(const RankCells& cells, std::size_t together) {
   return blocks;
 }
 
-/// A line for each row of cells, with the first of its ranks.
-/// @param shown  what a cell shows; of its time, if it has one, and else of this text
-std::string matrix_lines(const Matrix& cells, const RankCells& failed, std::size_t together,
-                         const std::function<std::string(const Number&, const char*)>& shown) {
-  std::string text;
-  for (std::size_t row = 0; row < cells.size(); ++row) {
-    std::string line = pad_left(fmt::format("{} ", row * together), kMargin);
-    for (std::size_t column = 0; column < cells.size(); ++column)
-      line += shown(cells[row][column], failed.contains({row, column}) ? kFailed : " ");
-    line.erase(line.find_last_not_of(' ') + 1);
-    text += line + "\n";
-  }
-  return text;
+/// What a cell without a time shows.
+const char* empty_cell(const RankCells& failed, std::size_t row, std::size_t column) {
+  return failed.contains({row, column}) ? kFailed : " ";
 }
 
 std::string from_and_shades(const Matrix& cells, const RankCells& failed, const Shading& scale,
                             std::size_t ranks, std::size_t together, std::size_t cell_width) {
-  const std::string heads = fmt::format("{}to rank 0{}\n", pad_left("from", kMargin - 1) + " ",
-                                        ranks > 1 ? fmt::format(" ... {}", ranks - 1) : "");
-  const auto shown = [&](const Number& cell, const char* empty) {
-    const std::string one = cell ? kShades[scale.step(*cell)] : empty;
-    return cell_width == 2 ? one + one : one;
-  };
-  return heads + matrix_lines(cells, failed, together, shown);
+  std::string text = fmt::format("{}to rank 0{}\n", pad_left("from", kMargin - 1) + " ",
+                                 ranks > 1 ? fmt::format(" ... {}", ranks - 1) : "");
+  for (std::size_t row = 0; row < cells.size(); ++row) {
+    std::string line = pad_left(fmt::format("{} ", row * together), kMargin);
+    for (std::size_t column = 0; column < cells.size(); ++column) {
+      const auto& cell = cells[row][column];
+      for (std::size_t i = 0; i < cell_width; ++i)
+        line += cell ? kShades[scale.step(*cell)] : empty_cell(failed, row, column);
+    }
+    line.erase(line.find_last_not_of(' ') + 1);
+    text += line + "\n";
+  }
+  return text;
 }
 
 /// With the number in each cell, behind its shade. Empty: it does not fit.
@@ -88,15 +83,22 @@ std::string from_and_numbers(const Matrix& cells, const RankCells& failed, const
   constexpr std::size_t kShadeAndGaps = 3;  // in ASCII a shade beside a digit would be a point
   const std::size_t width = widest + kShadeAndGaps;
   if (cells.size() * width > room) return "";
-  std::string heads = pad_left("from to", kMargin);
+  std::string text = pad_left("from to", kMargin);
   for (std::size_t column = 0; column < cells.size(); ++column)
-    heads += pad_left(fmt::format("{}", column), width);
-  const auto shown = [&](const Number& cell, const char* empty) {
-    return cell ? fmt::format(" {} {}", kShades[scale.step(*cell)],
-                              pad_left(cell_text(numbers.value(*cell, unit)), widest))
-                : pad_left(empty, width);
-  };
-  return heads + "\n" + matrix_lines(cells, failed, 1, shown);
+    text += pad_left(fmt::format("{}", column), width);
+  text += "\n";
+  for (std::size_t row = 0; row < cells.size(); ++row) {
+    std::string line = pad_left(fmt::format("{} ", row), kMargin);
+    for (std::size_t column = 0; column < cells.size(); ++column) {
+      const auto& cell = cells[row][column];
+      line += cell ? fmt::format(" {} {}", kShades[scale.step(*cell)],
+                                 pad_left(cell_text(numbers.value(*cell, unit)), widest))
+                   : pad_left(empty_cell(failed, row, column), width);
+    }
+    line.erase(line.find_last_not_of(' ') + 1);
+    text += line + "\n";
+  }
+  return text;
 }
 
 /// What each shade means: in as many lines as it takes to fit.

@@ -193,11 +193,11 @@ Table pair_times_table(TopologyCases cases, bool streams) {
     line.add({"ranks"}, fmt::format("{}", one.topology->ranks));
     line.add({"size", "B"}, fmt::format("{}", one.size_bytes));
     line.add({"pairs"}, fmt::format("{}", summaries.front()->pairs));
-    for (std::size_t i = 0; i < std::size(kQuantiles); ++i) {
-      // What takes longest is the least bandwidth.
-      const auto quantile = kQuantiles[streams ? std::size(kQuantiles) - 1 - i : i].second;
-      line.add({kQuantiles[i].first}, numbers.text(median(mapped(summaries, quantile))));
-    }
+    auto texts = mapped(kQuantiles, [&](const Quantile& each) {
+      return numbers.text(median(mapped(summaries, each.second)));
+    });
+    if (streams) std::ranges::reverse(texts);  // what takes longest is the least bandwidth
+    for (std::size_t i = 0; i < texts.size(); ++i) line.add({kQuantiles[i].first}, texts[i]);
   }
   return table;
 }

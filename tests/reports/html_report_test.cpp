@@ -66,6 +66,19 @@ TEST(FragmentText, LeavesWhatNamesAreMadeOf) {
   EXPECT_EQ(fragment_text("a b&c\"#µ"), "a%20b%26c%22%23%C2%B5");
 }
 
+TEST(Table, HasACellOfEachColumnInEveryLine) {
+  Table table;
+  const auto add_line = [&table](std::initializer_list<const char*> heads) {
+    TableLine line(table);
+    for (const char* head : heads) line.add_text(head, "");
+  };
+  add_line({"graph", "over"});
+  add_line({"graph", "over"});
+  EXPECT_DEATH(add_line({"graph"}), "at_ == ");
+  EXPECT_DEATH(add_line({"graph", "over", "path"}), "lines\\(\\) <= 1");
+  EXPECT_DEATH(render({.key_columns = 2}, {}), "key_columns <= ");
+}
+
 TEST(Table, IsOneForATerminalAndAPage) {
   Table table{.columns = {{.head = "graph", .is_text = true}, {"latency", "µs", "mean"}},
               .key_columns = 1};

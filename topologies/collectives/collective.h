@@ -73,6 +73,7 @@ struct Collective {
   std::string_view name;
   std::string_view description;
   CollectiveKind kind;
+  /// @pre words > 0: add_step() leaves out messages of none
   Required<RankSchedule(Rank rank, Rank ranks, std::uint64_t words)> make;
   bool to_all = false;  ///< every rank sends to every other
   /// All further receivers of a rank's messages, each once; null: those of the steps of one word,

@@ -27,12 +27,12 @@ std::vector<Rank> drawn_order(Rank count, std::mt19937_64& engine) {
 using NextRanks = std::vector<std::vector<Rank>>;
 
 NextRanks next_ranks(const Graph& graph) {
-  NextRanks next;
   const Rank ranks = graph.ranks();
   const bool complete = std::ranges::all_of(
       graph.neighbours, [ranks](const auto& list) { return list.size() + 1 == ranks; });
-  for (Rank from = 0; !complete && from < ranks; ++from)
-    next.push_back(tree_from(graph, from).first);
+  if (complete) return {};
+  NextRanks next;
+  for (Rank from = 0; from < ranks; ++from) next.push_back(tree_from(graph, from).first);
   return next;
 }
 

@@ -171,9 +171,10 @@ Outcome simulate(const TestCase& test_case, const SimNetwork& network, const Sto
   if (fabric.not_ready() != 0)
     throw MeasurementError("a simulated message found no receive: credits are wrong");
   std::vector<RankResult> results;
-  for (SimRank& one : all)
-    if (const RankResult& result = results.emplace_back(one.take_result()); !result.failure.empty())
-      throw MeasurementError("rank {}: {}", results.size() - 1, result.failure);
+  for (SimRank& one : all) results.push_back(one.take_result());
+  for (Rank rank = 0; rank < ranks; ++rank)
+    if (!results[rank].failure.empty())
+      throw MeasurementError("rank {}: {}", rank, results[rank].failure);
   Outcome outcome = merge_results(plan, results);
   outcome.effective = as_measured(test_case, results);
   outcome.extra.erase("placement");

@@ -28,9 +28,15 @@ class LowerHull {
   }
   /// From where the slope to `completion` is the steepest. Not where the hull is empty.
   const Moment& best(const Moment& completion) const {
-    return *std::partition_point(hull_.begin(), std::prev(hull_.end()), [&](const Moment& post) {
-      return slope(post, *(&post + 1)) < slope(post, completion);
-    });
+    std::size_t low = 0, high = hull_.size() - 1;
+    while (low < high) {
+      const std::size_t middle = (low + high) / 2;
+      if (slope(hull_[middle], hull_[middle + 1]) < slope(hull_[middle], completion))
+        low = middle + 1;
+      else
+        high = middle;
+    }
+    return hull_[low];
   }
   bool empty() const { return hull_.empty(); }
 

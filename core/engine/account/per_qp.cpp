@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <concepts>
+#include <functional>
 #include <numeric>
 #include <string>
 
@@ -155,9 +156,9 @@ PerQpData per_qp_data(std::span<const QpFigures> figures) {
       data.jain = std::min(1.0, sum * sum / (static_cast<double>(figures.size()) * squares));
   }
   const std::vector<double> times = times_of(data);
-  std::vector<std::uint64_t> order(data.qps);  // the slowest first
+  std::vector<std::uint64_t> order(data.qps);
   std::iota(order.begin(), order.end(), 0);
-  if (!times.empty()) {
+  if (!times.empty()) {  // the slowest first
     std::ranges::stable_sort(order, std::ranges::greater{}, [&](auto qp) { return times[qp]; });
     name_slow(data, times, order);
   }

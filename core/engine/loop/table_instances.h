@@ -44,6 +44,7 @@ constexpr DirectCalls::value_type kDirect = {
     run<Loop, Policy<CounterClock, SpinWait, Post, ClassicCq>>,
     run<Loop, Policy<CounterClock, SpinWait, Post, ExtendedCq>>};
 
+/// False, too, of a loop that has no kStamps.
 template <class Loop>
 concept Stamping = Loop::kStamps;
 

@@ -57,12 +57,17 @@ struct NullQp {
 
 namespace null_verbs {  // a name of its own, by which tests/null/instructions.py leaves it out
 
-/// @param cq, qp  of either interface. A cast is safe: both structs that verbs.h knows begin where
-///                the null device's do.
-NullCq& null_cq(auto* cq) {
+// Of either interface. A cast is safe: what verbs.h knows begins where the null device's struct does.
+inline NullCq& null_cq(ibv_cq* cq) {
   return *reinterpret_cast<NullCq*>(cq);
 }
-NullQp& null_qp(auto* qp) {
+inline NullCq& null_cq(ibv_cq_ex* cq) {
+  return *reinterpret_cast<NullCq*>(cq);
+}
+inline NullQp& null_qp(ibv_qp* qp) {
+  return *reinterpret_cast<NullQp*>(qp);
+}
+inline NullQp& null_qp(ibv_qp_ex* qp) {
   return *reinterpret_cast<NullQp*>(qp);
 }
 

@@ -108,7 +108,7 @@ Placement choose_placement(const PlacementWish& wish, CpuClaims& claims, const H
     placement.cpus = chosen_cpus(wish);
     for (const unsigned cpu : placement.cpus)
       if (!holds(host.allowed, cpu)) refuse_cpu(wish.option, cpu, host.allowed);
-    placement.claims = claims.mark(placement.cpus, placement.cpus.size());
+    placement.claims = claims.mark(placement.cpus);
   }
   return placement;
 }
@@ -206,7 +206,7 @@ std::vector<CpuClaim> CpuClaims::take(std::span<const unsigned> cpus, std::size_
   std::vector<unsigned> order(cpus.begin(), cpus.end());
   std::stable_partition(order.begin(), order.end(),
                         [this](unsigned cpu) { return holds(last_, cpu); });
-  std::vector<CpuClaim> taken = mark(order, count);
+  std::vector<CpuClaim> taken = claim_first(order, count);
   if (taken.size() < count) return {};
   std::ranges::sort(taken, {},
                     [&](const CpuClaim& each) { return std::ranges::find(cpus, each.cpu); });
@@ -215,7 +215,12 @@ std::vector<CpuClaim> CpuClaims::take(std::span<const unsigned> cpus, std::size_
   return taken;
 }
 
-std::vector<CpuClaim> CpuClaims::mark(std::span<const unsigned> cpus, std::size_t most) const {
+std::vector<CpuClaim> CpuClaims::mark(std::span<const unsigned> cpus) const {
+  return claim_first(cpus, cpus.size());
+}
+
+std::vector<CpuClaim> CpuClaims::claim_first(std::span<const unsigned> cpus,
+                                             std::size_t most) const {
   std::vector<CpuClaim> taken;
   for (const unsigned cpu : cpus) {
     if (taken.size() == most) break;

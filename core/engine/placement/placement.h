@@ -71,12 +71,14 @@ class CpuClaims {
   /// @return in the order of `cpus`; empty: too few are free, and none is taken
   std::vector<CpuClaim> take(std::span<const unsigned> cpus, std::size_t count);
 
-  /// Takes the first `most` of the CPUs that are free. Where the user has chosen them, one that
-  /// another process has claimed is no error.
-  std::vector<CpuClaim> mark(std::span<const unsigned> cpus, std::size_t most) const;
+  /// Takes those of the CPUs that are free. A CPU that another process has claimed is no error: the
+  /// user has chosen it.
+  std::vector<CpuClaim> mark(std::span<const unsigned> cpus) const;
 
  private:
   std::optional<CpuClaim> claim(unsigned cpu) const;
+  /// The first `most` that are free, in the order of `cpus`.
+  std::vector<CpuClaim> claim_first(std::span<const unsigned> cpus, std::size_t most) const;
 
   const std::string prefix_;
   std::vector<unsigned> last_;

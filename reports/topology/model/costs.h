@@ -22,7 +22,7 @@ struct FitPoint {
   std::string graph;
   std::uint64_t ranks = 0;
   Observation observation;
-  std::size_t row = 0;   ///< of the result: what disturbs one of its points may disturb all
+  std::size_t row = 0;   ///< of the model's rows: what disturbs one of its points may disturb all
   std::size_t kind = 0;  ///< of the pairs: each kind has an error of its own
 };
 

@@ -64,7 +64,8 @@ double connection_memory(const Json& axes, bool one_qp, std::uint64_t peers,
   const std::uint64_t places = peers * count_at(axes, "depth");
   const auto is = [&axes](const char* key, const char* word) { return fact_at(axes, key) == word; };
   const bool receives = one_qp || !(is("opcode", "write") || is("opcode", "read"));
-  const bool cq_each = !one_qp && is("cq_sharing", "per-qp");
+  // Of a file that tells 2^63 QPs of an edge, `peers` has overflowed to 0.
+  const bool cq_each = !one_qp && is("cq_sharing", "per-qp") && peers > 0;
   return sum_of_amounts(
       connection_bytes({.links = peers,
                         .message_bytes = size_bytes,
@@ -72,7 +73,7 @@ double connection_memory(const Json& axes, bool one_qp, std::uint64_t peers,
                         .receives = receives ? places : 0,
                         .places = places,
                         .hop_classes = std::max<std::uint64_t>(hop_classes, 1),
-                        .cqs = cq_each ? std::max<std::uint64_t>(peers, 1) : 1,
+                        .cqs = cq_each ? peers : 1,
                         .datagram = one_qp}));
 }
 

@@ -118,8 +118,10 @@ RankPlaces hosts_of(const Row& row, const RankPlaces& of_result) {
 std::optional<std::uint64_t> equal_ranks_per_host(const RankPlaces& places) {
   const auto per_host =
       static_cast<std::uint64_t>(std::ranges::count(places, 0U, &RankPlace::host));
-  if (places.empty() || places != in_blocks(places.size(), per_host)) return std::nullopt;
-  return per_host;
+  const bool equal =
+      !places.empty() && std::ranges::equal(places, in_blocks(places.size(), per_host), {},
+                                            &RankPlace::host, &RankPlace::host);
+  return equal ? std::optional(per_host) : std::nullopt;
 }
 
 RankPlaces places_at(const RankPlaces& measured, std::uint64_t ranks) {
@@ -127,7 +129,8 @@ RankPlaces places_at(const RankPlaces& measured, std::uint64_t ranks) {
     return {measured.begin(), measured.begin() + static_cast<std::ptrdiff_t>(ranks)};
   const std::optional<std::uint64_t> per_host = equal_ranks_per_host(measured);
   if (!per_host) return {};
-  return in_blocks(ranks, *per_host < measured.size() ? *per_host : ranks);
+  const bool one_host = *per_host == measured.size();
+  return in_blocks(ranks, one_host ? ranks : *per_host);
 }
 
 std::vector<RankPlaces> places_of(std::span<const Row* const> rows, const RankPlaces& of_result) {

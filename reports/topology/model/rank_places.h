@@ -26,7 +26,6 @@ RankPlaces hosts_of(const Row& row, const RankPlaces& of_result);
 
 /// The number k, if ranks 0 to k - 1, k to 2 k - 1 and so on share a host; the last host may have
 /// fewer. Nothing: not so.
-/// @param places  hosts alone
 std::optional<std::uint64_t> equal_ranks_per_host(const RankPlaces& places);
 
 /// The hosts on which so many ranks would be: each with as many ranks as measured, one after the

@@ -151,6 +151,9 @@ TEST(AgreedCase, IsRefusedWhereThePeerChoosesWhatTheCaseHasFixed) {
   EXPECT_NO_THROW(agree(Wait::spin));
   EXPECT_THAT([&] { agree(Wait::event); }, ::testing::ThrowsMessage<MeasurementError>(HasSubstr(
                                                "the peer's message: wait is 3, outside 1 to 2")));
+  asked.wait = Wait::spin;
+  EXPECT_THAT([&] { agree(Wait::event); }, ::testing::ThrowsMessage<MeasurementError>(HasSubstr(
+                                               "the peer's message: wait is 3, outside 1 to 1")));
 }
 
 }  // namespace

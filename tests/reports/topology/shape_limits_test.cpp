@@ -96,6 +96,18 @@ TEST(ShapeLimits, MemoryOfRowsThatDoNotFollowTheClosedFormIsNotKnown) {
               ElementsAre(AllOf(HasSubstr("Not known of mesh"), Not(HasSubstr("rules out")))));
 }
 
+TEST(ShapeLimits, QPsOfAnEdgeThatOverflowDivideNothing) {
+  Row row = pairs_row("ring", 4, 64, 0, 1);
+  constexpr std::uint64_t kMany = std::uint64_t{1} << 63;
+  row.case_object["qps_per_edge"] = kMany;
+  row.case_object["cq_sharing"] = "per-qp";
+  row.case_object["depth"] = 16U;
+  const auto models = topology_models(std::vector{with_memory_of(row, 2)});
+  const auto prediction = predict_resources(models.front(), {"ring", kMany}, 4);
+  EXPECT_EQ(prediction->qps_per_rank, 0U);
+  EXPECT_TRUE(prediction->sizes.front().memory_bytes);
+}
+
 TEST(ShapeLimits, WithoutALimitThereIsNothingToSay) {
   EXPECT_THAT(sentences_of({pairs_row("mesh", 4, 64, 0, 1)}, {}), IsEmpty());
 }

@@ -8,6 +8,7 @@
 #include <map>
 
 #include "reports/topology/model/model.h"
+#include "reports/topology/model/rank_places.h"
 #include "reports/topology/model_text.h"
 #include "tests/reports/golden.h"
 #include "tests/reports/topology/model/held_out_kinds.h"
@@ -158,6 +159,10 @@ TEST(HostKinds, WhereRanksWouldBeIsNotKnownOfHostsThatAreUnequalOrInTurn) {
     EXPECT_FALSE(ring->sizes[0].all.mean_ns);
     EXPECT_THAT(model_text(model, {64}, {.width = 300}), HasSubstr("not known on which hosts"));
   }
+}
+
+TEST(HostKinds, RanksPerHostAreEqualWhicheverNumaNodesTheyAreOn) {
+  EXPECT_EQ(equal_ranks_per_host({{0, 0U}, {0, 1U}, {1, 0U}, {1, {}}}), 2U);
 }
 
 TEST(HostKinds, RowsThatDoNotSplitAreLeftOutAndCounted) {
