@@ -52,8 +52,7 @@ std::vector<std::string> read_host_list(const std::string& path);
 /// @throws UsageError  one is malformed, or an option has no meaning for any of them
 std::vector<RunHost> run_hosts(std::span<const std::string> texts, const HostOptions& options);
 
-/// That of a command which measures with one HOST, or by --loopback with none; nothing: neither is
-/// said.
+/// Of a command that measures with one HOST, or by --loopback with none; nothing: neither is said.
 /// @throws UsageError  both are, or several are named; as run_hosts()
 std::optional<RunHost> one_host(std::span<const std::string> texts, const HostOptions& options);
 

@@ -20,8 +20,7 @@
 
 namespace rdmameter {
 
-/// What the clients of a server share, and each case takes a part of for its length. From any
-/// thread.
+/// What the clients of a server share; each case takes a part of it for its length. For any thread.
 class Account {
  public:
   explicit Account(const CaseNeeds& limits) : limits_(limits) {}

@@ -83,8 +83,7 @@ void EndChoice::tell(std::string line) {
   told_ = std::move(line);
 }
 
-/// A pair of ports for each pair of devices; tells what was passed over, and why ends cannot be
-/// joined.
+/// A pair of ports for each pair of devices. Tells what was passed over, and why none can be joined.
 /// @return  none: whoever opens the devices says why
 std::vector<PortPair> EndChoice::choose(const TestCase& test_case, Channel& channel) {
   const EndSettings &initiator = test_case.initiator, &responder = test_case.responder;
