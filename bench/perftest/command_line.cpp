@@ -12,6 +12,7 @@
 #include "bench/cases/words.h"
 #include "bench/perftest/option_table.h"
 #include "core/base/error.h"
+#include "core/base/printable.h"
 #include "core/test_case/test_case.h"
 
 namespace rdmameter {
