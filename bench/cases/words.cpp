@@ -49,11 +49,6 @@ std::string did_you_mean(std::string_view typed, std::span<const std::string_vie
   return word.empty() ? "" : fmt::format("; did you mean '{}{}'?", prefix, word);
 }
 
-bool is_word_character(char c, std::string_view others) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-         others.find(c) != others.npos;
-}
-
 std::vector<ShellWord> split_words(std::string_view text) {
   std::vector<ShellWord> words;
   std::optional<ShellWord> word;

@@ -28,9 +28,6 @@ struct ShellWord {
   char open_quote = '\0';  ///< of the last word: the quote that is never closed
 };
 
-/// Is it a letter or digit (of ASCII), or one of these?
-bool is_word_character(char c, std::string_view others);
-
 /// Words are separated by blanks; quotes and backslashes keep what they guard, and nothing
 /// else is special.
 std::vector<ShellWord> split_words(std::string_view text);

@@ -7,8 +7,8 @@
 #include <array>
 #include <cstdlib>
 
-#include "bench/cases/words.h"
 #include "bench/check/plan.h"
+#include "core/base/printable.h"
 #include "core/test_case/test_case.h"
 #include "core/verbs/device.h"
 #include "reports/stats/sample.h"

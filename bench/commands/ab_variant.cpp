@@ -13,6 +13,7 @@
 #include "bench/options/token.h"
 #include "core/base/error.h"
 #include "core/base/parse_value.h"
+#include "core/base/printable.h"
 #include "reports/stats/sample.h"
 
 namespace rdmameter {

@@ -22,8 +22,7 @@ constexpr std::size_t kToldByRun = 2;
 /// The text of a key; "not known": it is null.
 std::string text_of(const nlohmann::ordered_json& object, const char* key) {
   const nlohmann::ordered_json& text = fact_at(object, key);
-  if (text.is_null()) return "not known";
-  return text.is_string() ? text.get<std::string>() : text.dump();
+  return text.is_null() ? "not known" : value_text(text);
 }
 
 std::string versions_text(const nlohmann::ordered_json& versions, std::size_t width) {

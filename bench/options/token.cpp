@@ -8,6 +8,7 @@
 #include "bench/cases/words.h"
 #include "core/base/error.h"
 #include "core/base/input_file.h"
+#include "core/base/printable.h"
 #include "core/wire/auth.h"
 
 namespace rdmameter {

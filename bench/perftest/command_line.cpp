@@ -13,6 +13,7 @@
 #include "bench/perftest/option_table.h"
 #include "core/base/error.h"
 #include "core/base/parse_value.h"
+#include "core/base/printable.h"
 #include "core/test_case/test_case.h"
 
 namespace rdmameter {

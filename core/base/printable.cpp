@@ -62,6 +62,11 @@ bool is_printable(std::string_view text) noexcept {
   return true;
 }
 
+bool is_word_character(char c, std::string_view others) noexcept {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+         others.find(c) != others.npos;
+}
+
 std::string printable(std::string_view text) {
   return with_question_marks(text, false);
 }

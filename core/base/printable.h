@@ -24,6 +24,9 @@ CodePoint code_point_at(std::string_view text, std::size_t at) noexcept;
 /// Is nothing in it harmful?
 bool is_printable(std::string_view text) noexcept;
 
+/// Is it a letter or digit (of ASCII), or one of these?
+bool is_word_character(char c, std::string_view others) noexcept;
+
 /// One line, as wide as the text: each harmful character becomes '?'.
 std::string printable(std::string_view text);
 

@@ -88,11 +88,13 @@ void ConnectEndpoint::make() {
   ibv_qp_init_attr attributes =
       plain_qp(*cq_, case_.transport, case_.queues.depth, case_.queues.rx_depth);
   errno = 0;
-  current_.qp.reset(ibv_create_qp(pd_.get(), &attributes));
-  if (const int error = errno; !current_.qp) {
+  Qp made(ibv_create_qp(pd_.get(), &attributes));
+  if (!made) {
+    const int error = errno_of_null();
     require_transport(device_, case_);
     throw_failure("ibv_create_qp", "QP on " + where_, error);
   }
+  current_.qp = std::move(made);
   to_init(*current_.qp, case_.transport, path_.port_num, pkey_.index, IBV_ACCESS_REMOTE_WRITE,
           info_.qkey, where_);
   psn_ = (psn_ + 0x10001) & k24Bits;

@@ -31,7 +31,7 @@ bool check_governor(Examination& examination) {
   bool known = false;
   for (const unsigned cpu : usable_cpus(examination)) {
     const auto governor = read_line(cpu_folder(examination, cpu) / "cpufreq/scaling_governor");
-    known = known || governor;
+    known = known || governor.has_value();
     if (!governor || *governor == "performance") continue;
     examination.warn(fmt::format("the frequency governor of CPU {} is {}: the CPU's speed "
                                  "changes while it measures",

@@ -72,7 +72,7 @@ struct ClockChoice {
   std::uint64_t now() const noexcept {
     return kind == Kind::counter ? counter.now() : KernelClock{}.now();
   }
-  /// The clock of a loop that is made for it. All but the counter know nothing of their choice.
+  /// The clock of a loop that is made for it. The kernel's clock and others have no state.
   template <class Clock>
   Clock as() const noexcept {
     if constexpr (std::is_same_v<Clock, CounterClock>)

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "core/base/printable.h"
 #include "core/session/failure.h"
 #include "core/wire/auth.h"
 
@@ -50,10 +51,7 @@ nlohmann::json expect(Channel& channel, std::string_view type, Deadline deadline
 
 /// As versions of programs are written: other text has no place in an error.
 bool is_version(std::string_view text) {
-  return std::ranges::all_of(text, [](char c) {
-    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-           std::string_view(".+-_~").find(c) != std::string_view::npos;
-  });
+  return std::ranges::all_of(text, [](char c) { return is_word_character(c, ".+-_~"); });
 }
 
 void check_protocol(const Channel& channel, const Hello& hello) {

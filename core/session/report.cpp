@@ -2,11 +2,11 @@
 #include "core/session/report.h"
 
 #include <algorithm>
-#include <cctype>
 #include <numeric>
 #include <string_view>
 
 #include "core/base/error.h"
+#include "core/base/printable.h"
 
 namespace rdmameter {
 namespace {
@@ -24,10 +24,8 @@ std::uint64_t Report::total() const {
 void complete(const Report& report, const CheckedJson& json) {
   constexpr std::size_t kMaxCounters = 4096, kMaxNameBytes = 64;
   const auto plain = [](const std::string& name) {
-    return name.size() <= kMaxNameBytes && std::ranges::all_of(name, [](unsigned char each) {
-             return std::isalnum(each) != 0 ||
-                    std::string_view{"_-."}.find(static_cast<char>(each)) != std::string_view::npos;
-           });
+    return name.size() <= kMaxNameBytes &&
+           std::ranges::all_of(name, [](char c) { return is_word_character(c, "_-."); });
   };
   if (!report.counters) return;
   bool good = report.counters->size() <= kMaxCounters;

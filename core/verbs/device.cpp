@@ -176,7 +176,7 @@ std::vector<Gid> addresses_of(const std::string& interface) {
 /// of `rdma link`, else the only one of the device in sysfs.
 std::vector<Gid> iwarp_addresses(ibv_context& context, std::uint8_t port_num) {
   std::vector<Gid> addresses = addresses_of(interface_of(context, port_num));
-  std::ranges::stable_sort(addresses, {}, gid_order);
+  std::ranges::stable_sort(addresses, {}, gid_order);  // before find_subnets(): by address alone
   for (std::uint32_t index = 0; Gid & gid : addresses) gid.index = index++;
   find_subnets(addresses);
   return addresses;

@@ -181,16 +181,18 @@ std::string driver_text(const json& device) {
 }
 
 /// As choose_port() has it, but for transports; the lesser the better: by its GID, of an interface
-/// here, not of RoCE v1, not link-local.
+/// here (for choose_port() the address must be here, too), not of RoCE v1, not link-local.
 int rank_of_gids(const json& port) {
   constexpr int kElsewhere = 4, kFirst = 2, kLinkLocal = 1, kNone = 8;
   const json& chosen = port.at("chosen_gid_index");
   if (chosen.is_null()) return kNone;
   for (const json& gid : port.at("gids"))
-    if (gid.at("index") == chosen && gid.at("type") != gid_type_name(GidType::ib))
+    if (gid.at("index") == chosen && gid.at("type") != gid_type_name(GidType::ib)) {
+      const auto value = gid_from_text(plain(gid.at("gid")));
       return (gid.at("netdev").is_null() ? kElsewhere : 0) +
              (gid.at("type") == gid_type_name(GidType::roce_v1) ? kFirst : 0) +
-             (plain(gid.at("gid")).starts_with("fe80:") ? kLinkLocal : 0);
+             (value && is_link_local(*value) ? kLinkLocal : 0);
+    }
   return 0;
 }
 

@@ -16,7 +16,6 @@ namespace rdmameter {
 namespace {
 
 constexpr std::uint32_t kMaxSge = 256;
-using QpCapability = std::uint32_t ibv_qp_cap::*;
 
 class Prober {
  public:
@@ -25,30 +24,33 @@ class Prober {
                           device_name(context))),
         cq_(check_pointer([&] { return ibv_create_cq(&context, 1, nullptr, nullptr, 0); },
                           "ibv_create_cq(1 CQE)", device_name(context))),
-        transport_(transport) {}
+        plain_(plain_qp(*cq_, transport, 1, 1)) {}
 
-  /// Makes a plain QP of one WR but for one capability, and drops it. @return 0 or the errno value
-  int attempt(QpCapability which = &ibv_qp_cap::max_send_wr, std::uint32_t value = 1) {
-    ibv_qp_init_attr attributes = plain_qp(*cq_, transport_, 1, 1);
-    attributes.cap.*which = value;
-    const std::uint32_t inline_asked = attributes.cap.max_inline_data;
-    errno = 0;
-    const Qp qp(ibv_create_qp(pd_.get(), &attributes));
-    if (qp == nullptr) return errno_of_null();
-    // hns lowers what it cannot give (rdma-core, get_max_inline_data()): that is no such QP.
-    return attributes.cap.max_inline_data < inline_asked ? EINVAL : 0;
-  }
+  /// Makes a plain QP of one WR, and drops it. @return 0 or the errno value
+  int attempt_plain() const { return attempt(plain_); }
 
-  /// The greatest value of one capability that works.
-  std::uint32_t max(QpCapability which, std::uint32_t min, std::uint32_t max) {
-    return largest_that_works(min, max,
-                              [&](std::uint32_t value) { return attempt(which, value) == 0; });
+  /// The greatest value of one capability that works, the others as of a plain QP.
+  std::uint32_t max(std::uint32_t ibv_qp_cap::*which, std::uint32_t min, std::uint32_t max) const {
+    return largest_that_works(min, max, [&](std::uint32_t value) {
+      ibv_qp_init_attr wanted = plain_;
+      wanted.cap.*which = value;
+      return attempt(wanted) == 0;
+    });
   }
 
  private:
+  int attempt(ibv_qp_init_attr wanted) const {
+    const std::uint32_t inline_asked = wanted.cap.max_inline_data;
+    errno = 0;
+    const Qp qp(ibv_create_qp(pd_.get(), &wanted));
+    if (qp == nullptr) return errno_of_null();
+    // hns lowers what it cannot give (rdma-core, get_max_inline_data()): that is no such QP.
+    return wanted.cap.max_inline_data < inline_asked ? EINVAL : 0;
+  }
+
   const Pd pd_;
   const Cq cq_;
-  const Transport transport_;
+  const ibv_qp_init_attr plain_;
 };
 
 }  // namespace
@@ -118,7 +120,7 @@ std::uint32_t largest_that_works(std::uint32_t min, std::uint32_t max,
 
 bool lacks_transport(ibv_context& context, Transport transport) {
   constexpr std::array kOfNoType{0, ENOMEM, EAGAIN, EPERM, EACCES, EIO, ENODEV};
-  const int error = Prober(context, transport).attempt();
+  const int error = Prober(context, transport).attempt_plain();
   return std::ranges::find(kOfNoType, error) == kOfNoType.end();
 }
 
@@ -131,7 +133,7 @@ std::uint32_t largest_qp_limit(ibv_context& context, Transport transport,
 QpLimits probe_qp_limits(ibv_context& context, Transport transport) {
   Prober prober(context, transport);
   QpLimits limits;
-  if (const int error = prober.attempt(); error != 0) {
+  if (const int error = prober.attempt_plain(); error != 0) {
     limits.reason = std::generic_category().message(error);
     return limits;
   }

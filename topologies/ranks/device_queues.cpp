@@ -253,9 +253,13 @@ void DeviceQueues::keep(Qp qp, std::vector<ibv_qp*>& qps, EndpointInfo& info) {
 }
 
 void DeviceQueues::create_cqs() {
-  std::uint64_t cqes = cq_per_qp_ ? 0 : entries(classes_).completions();
-  for (std::uint64_t link = 0; cq_per_qp_ && link < link_count_; ++link)
-    cqes = std::max(cqes, entries_of(link, classes_).completions());
+  std::uint64_t cqes = 0;
+  if (cq_per_qp_) {
+    for (std::uint64_t link = 0; link < link_count_; ++link)
+      cqes = std::max(cqes, entries_of(link, classes_).completions());
+  } else {
+    cqes = entries(classes_).completions();
+  }
   if (cqes > device_.limits.max_cqe)
     throw Unsupported(
         "{} must hold {} completions, and the largest of {} holds {}: use a smaller --depth{}",

@@ -378,8 +378,7 @@ void add_counts(RankResult& sum, const RankResult& more) {
   for (std::uint64_t RankResult::*count :
        {&RankResult::operations, &RankResult::lost, &RankResult::cpu_ns, &RankResult::wrs,
         &RankResult::doorbells, &RankResult::cqes, &RankResult::polls, &RankResult::passed_on,
-        &RankResult::checked_bytes, &RankResult::elapsed_ns, &RankResult::sending_ns,
-        &RankResult::sent, &RankResult::arrived})
+        &RankResult::checked_bytes})
     sum.*count += more.*count;
 }
 
@@ -393,6 +392,10 @@ void add_attempt(RankResult& result, const RankResult& later) {
   result.lost_pairs.insert(result.lost_pairs.end(), later.lost_pairs.begin(),
                            later.lost_pairs.end());
   add_counts(result, later);
+  result.elapsed_ns += later.elapsed_ns;
+  result.sending_ns += later.sending_ns;
+  result.sent += later.sent;
+  result.arrived += later.arrived;
 }
 
 TestCase as_measured(const TestCase& asked, std::span<const RankResult> results,

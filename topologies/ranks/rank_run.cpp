@@ -74,9 +74,10 @@ void RankRun::check(const StopFlag& until) {
   throw MeasurementError(loop_result_text(end, queues_.qp_text(end.qp_num)));
 }
 
-/// Waits for the barrier alone, when nothing of the graph can be relayed any more.
-/// @param until  passed(); or retired(): the others have this rank's part of the last one, and are
-///               not left waiting when its QPs go
+/// Waits for the barrier alone.
+/// @param until  passed(), of a barrier that this rank has arrived at, when nothing of the graph can
+///               be relayed any more; or retired(): who destroys its QPs before the others have its
+///               part of the last barrier leaves them waiting
 void RankRun::await_barrier(bool (Barrier::*until)() noexcept) {
   while (!(barrier_.*until)() && barrier_.end.why == LoopResult::Why::done && !stop_.requested())
     loops_.wait(barrier_.cq);

@@ -99,7 +99,7 @@ ProtectionDomain::ProtectionDomain(ibv_context& context, std::uint64_t thread_do
     parent_.reset(ibv_alloc_parent_domain(&context, &domain));
   }
   if (parent_) return;
-  const int error = errno != 0 ? errno : EINVAL;  // a provider may set none
+  const int error = errno_of_null();
   td_.reset();
   if (thread_domain == kAuto) return;
   if (is_unsupported(error))

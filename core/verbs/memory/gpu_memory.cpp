@@ -101,7 +101,7 @@ struct Driver {
   int (*copy_out)(void* to, std::uint64_t from, std::size_t) = library.find("cuMemcpyDtoH_v2");
   int (*synchronize)() = library.find("cuCtxSynchronize");
   int (*set_pointer)(const void* value, int, std::uint64_t) = library.find("cuPointerSetAttribute");
-  bool whole = library.whole;  ///< but for what newer drivers have:
+  bool whole = library.whole;  ///< without the next, which old drivers lack
   int (*handle)(void* handle, std::uint64_t, std::size_t bytes, int type,
                 unsigned long long flags) = library.find("cuMemGetHandleForAddressRange");
 };

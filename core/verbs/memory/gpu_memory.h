@@ -38,7 +38,7 @@ struct SharedPart {
 /// All but free() throw VerbsError for a call that failed: its name and what it says.
 struct Accelerator {
   std::string_view memory;  ///< what begins a `memory` of this kind
-  /// Loads the library, finds the GPU and makes it this thread's.
+  /// Loads the library, finds the GPU and its bus ID, and makes it this thread's.
   /// @throws Unsupported  there is no such GPU, or no driver
   void (*open)(Gpu&);
   void (*use)(const Gpu&);  ///< makes it this thread's: before each of the following

@@ -47,41 +47,41 @@ TEST(DevicesText, ShowsADeviceThatCannotBeOpened) {
             std::string::npos);
 }
 
+nlohmann::ordered_json device_json(const char* name, const char* state) {
+  return {{"name", name},
+          {"firmware", "1"},
+          {"vendor_id", 0},
+          {"vendor_part_id", 0},
+          {"driver", "mlx5_core"},
+          {"driver_version", "24.10-1.1.4"},
+          {"numa_node", nullptr},
+          {"pcie_speed", nullptr},
+          {"pcie_width", nullptr},
+          {"ports", nlohmann::ordered_json::array({{{"port_num", 1},
+                                                    {"state", state},
+                                                    {"link_layer", "Ethernet"},
+                                                    {"rate_gbps", 100.0},
+                                                    {"lanes", 4},
+                                                    {"active_mtu_bytes", 4096},
+                                                    {"max_mtu_bytes", 4096},
+                                                    {"gids", nlohmann::ordered_json::array()},
+                                                    {"chosen_gid_index", nullptr}}})},
+          {"transports", nlohmann::ordered_json::object()},
+          {"features",
+           {{"atomics", "none"},
+            {"atomic_write", false},
+            {"flush", false},
+            {"memory_window_1", false},
+            {"memory_window_2b", false},
+            {"completion_timestamps", false},
+            {"device_memory", false},
+            {"on_demand_paging", {{"supported", false}}}}},
+          {"limits", nlohmann::ordered_json::object()}};
+}
+
 TEST(DevicesText, BeginsWithHowManyThereAreAndWhichIsTaken) {
-  const auto device = [](const char* name, const char* state) {
-    return nlohmann::ordered_json{
-        {"name", name},
-        {"firmware", "1"},
-        {"vendor_id", 0},
-        {"vendor_part_id", 0},
-        {"driver", "mlx5_core"},
-        {"driver_version", "24.10-1.1.4"},
-        {"numa_node", nullptr},
-        {"pcie_speed", nullptr},
-        {"pcie_width", nullptr},
-        {"ports", nlohmann::ordered_json::array({{{"port_num", 1},
-                                                  {"state", state},
-                                                  {"link_layer", "Ethernet"},
-                                                  {"rate_gbps", 100.0},
-                                                  {"lanes", 4},
-                                                  {"active_mtu_bytes", 4096},
-                                                  {"max_mtu_bytes", 4096},
-                                                  {"gids", nlohmann::ordered_json::array()},
-                                                  {"chosen_gid_index", nullptr}}})},
-        {"transports", nlohmann::ordered_json::object()},
-        {"features",
-         {{"atomics", "none"},
-          {"atomic_write", false},
-          {"flush", false},
-          {"memory_window_1", false},
-          {"memory_window_2b", false},
-          {"completion_timestamps", false},
-          {"device_memory", false},
-          {"on_demand_paging", {{"supported", false}}}}},
-        {"limits", nlohmann::ordered_json::object()}};
-  };
-  const auto devices =
-      nlohmann::ordered_json::array({device("mlx5_0", "DOWN"), device("mlx5_1", "ACTIVE")});
+  const auto devices = nlohmann::ordered_json::array(
+      {device_json("mlx5_0", "DOWN"), device_json("mlx5_1", "ACTIVE")});
   const std::string text = devices_text({{"devices", devices}});
   EXPECT_TRUE(
       text.starts_with("2 devices, 1 of 2 ports ACTIVE; mlx5_1 is taken unless --device says "
@@ -89,8 +89,24 @@ TEST(DevicesText, BeginsWithHowManyThereAreAndWhichIsTaken) {
                        "mlx5_core 24.10-1.1.4, "))
       << text;
   const std::string down =
-      devices_text({{"devices", nlohmann::ordered_json::array({device("mlx5_0", "DOWN")})}});
+      devices_text({{"devices", nlohmann::ordered_json::array({device_json("mlx5_0", "DOWN")})}});
   EXPECT_TRUE(down.starts_with("1 device, 0 of 1 port ACTIVE; none can be measured on\n")) << down;
+}
+
+TEST(DevicesText, NamesTheDeviceWhoseAddressIsNotLinkLocal) {
+  const auto with_gid = [](const char* name, const char* gid) {
+    auto result = device_json(name, "ACTIVE");
+    result["ports"][0]["chosen_gid_index"] = 0;
+    result["ports"][0]["gids"] = nlohmann::ordered_json::array(
+        {{{"index", 0}, {"gid", gid}, {"type", "roce_v2"}, {"netdev", "eth0"}}});
+    return result;
+  };
+  for (const char* link_local : {"fe80::1", "fe90::1", "febf::1"}) {
+    const auto devices = nlohmann::ordered_json::array(
+        {with_gid("mlx5_0", link_local), with_gid("mlx5_1", "2001:db8::1")});
+    EXPECT_THAT(devices_text({{"devices", devices}}), testing::HasSubstr("mlx5_1 is taken"))
+        << link_local;
+  }
 }
 
 }  // namespace

@@ -466,6 +466,7 @@ class LinkOpener {
   PmixJob& job_;
   const BootstrapOptions& options_;
   const InterruptSource& interrupt_;
+  /// One for each 2^k below the number of ranks.
   const std::size_t steps_ = static_cast<std::size_t>(std::bit_width(job_.size() - 1));
   Card own_;
   EventFd call_ended_;

@@ -277,7 +277,9 @@ std::string PmixJob::name_of(Rank rank) const {
       value && value->type == PMIX_STRING ? value->data.string : "a host not known yet");
 }
 
-/// Not interrupted: who is missing is said also when the launcher is lost, and has ended this.
+/// Looks for no interrupt between answers: without a launcher they come at once, so who is missing
+/// is said then, too.
+/// @throws Interrupted  no answer comes
 bool PmixJob::has_put(Rank rank, Deadline deadline) const {
   while (true) {
     try {

@@ -11,6 +11,7 @@
 
 #include "core/base/error.h"
 #include "core/base/printable.h"
+#include "topologies/ranks/bootstrap/ranks.h"
 
 namespace rdmameter {
 namespace {
