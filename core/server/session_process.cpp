@@ -203,7 +203,7 @@ std::string serve_process(Channel& pipe, const SessionStart& start, SessionProce
       if (pipe.wait_readable(end) == Waited::interrupted) {
         process.signal(SIGTERM);
         end = Deadline::in(kTermGrace);
-        pipe = Channel{pipe.release(), never_interrupted(), kPipeMessageBytes};
+        pipe.set_interrupt(never_interrupted());
       } else if (end.passed()) {  // also of one that never stops talking
         return fmt::format("it did not end within {} ms", kTermGrace.count());
       } else {

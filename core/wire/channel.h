@@ -79,6 +79,9 @@ class Channel {
   /// same two messages.
   void seal(const SealKeys& keys);
 
+  /// Another one ends every wait from here on. @param interrupt  as the constructor's
+  void set_interrupt(const InterruptSource& interrupt) noexcept { interrupt_ = &interrupt; }
+
   /// Limits a message's text, in both directions.
   void set_max_message_bytes(std::size_t bytes) noexcept { max_message_bytes_ = bytes; }
 
