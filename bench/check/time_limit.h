@@ -23,7 +23,7 @@ class TimeLimit {
 
   /// What is going on: "measuring mlx5_0".
   void note(const std::string& what);
-  /// There is a verdict.
+  /// There is a verdict. Waits for the thread that has watched the time.
   void end() noexcept { thread_.end(); }
   bool passed() const noexcept { return passed_; }  ///< and the user has not interrupted it before
   std::string text() const;                         ///< what was going on when the time was over

@@ -20,9 +20,9 @@
 #include "bench/options/prediction_options.h"
 #include "bench/options/run_hosts.h"
 #include "core/base/error.h"
+#include "core/base/lists.h"
 #include "core/base/parse_value.h"
 #include "core/log/print.h"
-#include "reports/stats/sample.h"
 #include "reports/text/terminal_lines.h"
 
 namespace rdmameter {

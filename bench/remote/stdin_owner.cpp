@@ -53,7 +53,7 @@ std::string token_from_stdin(const InterruptSource& interrupt) {
 std::string ssh_server_address() {
   const char* const variable = std::getenv("SSH_CONNECTION");
   const std::vector<std::string_view> fields = split(variable != nullptr ? variable : "", " ");
-  if (fields.size() != 4)
+  if (fields.size() != 4 || fields[2].empty())
     throw UsageError(
         "--token-stdin is for a server that ssh starts, and SSH_CONNECTION does not say at which "
         "address: give it with --bind");

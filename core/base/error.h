@@ -44,7 +44,7 @@ struct UnusableDevice : NoDevice {
 /// A verb or a system call failed during set-up. Exit status 99.
 struct VerbsError : TextError {
   using TextError::TextError;
-  VerbsError(const std::string& text, int error_number)
+  VerbsError(int error_number, const std::string& text)
       : TextError(text), error_number(error_number) {}
   int error_number = 0;  ///< of a verb: errno value [0: it gave none]
 };

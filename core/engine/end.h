@@ -5,8 +5,10 @@
 //   TestCase asked                                  as the plan has it, its devices chosen
 //   DeviceCase mine{asked, devices, role}           settled at this device: settle.h
 //   Placement placement = place_end(mine...)        on which CPUs its loops run
-//   End made = make_verbs_end(devices, mine...)     an Endpoint and its runners for each device and
-//                                                   thread: QPs, CQs, buffers laid out (Layout)
+//   End made = make_end(devices, mine...)           session/socket_runner.h: over TCP a runner,
+//                                                   else make_verbs_end(): an Endpoint and its
+//                                                   runners for each device and thread: QPs, CQs,
+//                                                   buffers laid out (Layout)
 //   made.introductions()                            to the peer, and its Introductions come back
 //   ConnectedEnd end = connect_end(made, mine...)   the case is settled with the peer (AgreedCase),
 //   end.establish()                                 WRs are built (Work), and receives posted

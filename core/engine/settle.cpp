@@ -23,7 +23,7 @@ std::string beginning_of(const std::string& path) {
         path,
         {.name = "--payload file:" + path, .max_bytes = kMaxPayloadFileBytes, .beginning = true});
   } catch (const UsageError& error) {  // the case's failure, not the run's
-    throw VerbsError(error.what(), 0);
+    throw VerbsError(error.what());
   }
   if (bytes.empty())
     throw Unsupported("--payload file:{}: the file is empty, and holds no messages", path);

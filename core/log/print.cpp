@@ -135,7 +135,7 @@ TellSink::TellSink(std::function<void(std::string_view text)> told) : told(std::
   sink = this;
 }
 
-TellSink::~TellSink() {
+void TellSink::give_back() noexcept {
   sink = nullptr;
 }
 

@@ -65,13 +65,14 @@ void tell(fmt::format_string<Values...> format, Values&&... values) noexcept {
   }
 }
 
-/// While it lives, what is told goes to `told`, which does not throw, instead of to stderr. One at a
-/// time; all threads that may tell something begin after it and end before it.
+/// Until give_back(), what is told goes to `told`, which does not throw, instead of to stderr. One
+/// at a time; all threads that may tell something begin after it and end before it.
 class TellSink {
  public:
   explicit TellSink(std::function<void(std::string_view text)> told);
-  ~TellSink();
+  ~TellSink() { give_back(); }
   TellSink(TellSink&&) = delete;
+  void give_back() noexcept;  ///< what is being told still uses `told`
 
   const std::function<void(std::string_view text)> told;
 };

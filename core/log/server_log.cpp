@@ -149,11 +149,10 @@ ServerLog::ServerLog(int fd, std::function<Clock::time_point()> now)
     } catch (...) {  // no memory: the lines that come are counted, and lost
     }
   }).detach();
-  sink_.emplace([this](std::string_view text) { told(text); });
 }
 
 ServerLog::~ServerLog() {
-  sink_.reset();
+  sink_.give_back();
   std::unique_lock lock{state_->mutex};
   state_->ending = true;
   state_->changed.notify_all();

@@ -14,7 +14,6 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <string_view>
 
 #include "core/log/log_limit.h"
@@ -49,7 +48,7 @@ class ServerLog {
 
   struct State;
   std::shared_ptr<State> state_;  ///< the writing thread holds it, too
-  std::optional<TellSink> sink_;
+  TellSink sink_{[this](std::string_view text) { told(text); }};
 };
 
 }  // namespace rdmameter

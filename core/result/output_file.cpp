@@ -46,9 +46,12 @@ class WithoutFileSizeSignal {
   sigset_t signal_, before_;
 };
 
-[[noreturn]] void refuse_output(const std::string& path,
-                                const std::string& why = std::strerror(errno)) {
+[[noreturn]] void refuse_output(const std::string& path, const std::string& why) {
   throw UsageError("{}: cannot be written: {}.", path, why);
+}
+
+[[noreturn]] void refuse_output_errno(const std::string& path) {
+  refuse_output(path, std::strerror(errno));
 }
 
 /// Which of this process's descriptors the path means. To open it anew would start a file behind it
@@ -102,7 +105,7 @@ OutputPlace look_at_output(const std::string& path, Writing writing) {
   struct stat link {};
   struct stat status {};
   const bool there = lstat(path.c_str(), &link) == 0;
-  if (!there && errno != ENOENT) refuse_output(path);
+  if (!there && errno != ENOENT) refuse_output_errno(path);
   const bool leads_somewhere = there && stat(path.c_str(), &status) == 0;
   const mode_t type = leads_somewhere ? status.st_mode & S_IFMT : 0;
   const bool stream = type == S_IFCHR || type == S_IFIFO || type == S_IFSOCK;
@@ -110,7 +113,7 @@ OutputPlace look_at_output(const std::string& path, Writing writing) {
     refuse_output(path, "it is a symbolic link; name the file that it leads to");
   if (type == S_IFDIR) refuse_output(path, std::strerror(EISDIR));
   if (type == S_IFBLK) refuse_output(path, "it is a block device");
-  if (there && access(path.c_str(), W_OK) != 0) refuse_output(path);
+  if (there && access(path.c_str(), W_OK) != 0) refuse_output_errno(path);
   if (stream) return {.stream = true, .mode = {}};
   // A new file is made there, and takes the older one's place when it is whole.
   const std::string folder = folder_of(path);
@@ -160,7 +163,7 @@ int open_output_stream(const std::string& path) {
   const std::optional<int> own = own_descriptor(path);
   if (own == STDOUT_FILENO) flush_print();
   const int file = own ? fcntl(*own, F_DUPFD_CLOEXEC, 0) : open_stream(path);
-  if (file < 0) refuse_output(path);
+  if (file < 0) refuse_output_errno(path);
   struct stat status {};
   if (!own && (fstat(file, &status) != 0 || S_ISREG(status.st_mode))) {
     close(file);
@@ -186,7 +189,7 @@ int write_all(int file, std::string_view text, const std::uint64_t* offset) {
 NewFile::NewFile(std::string path, std::optional<mode_t> mode)
     : path_(std::move(path)), made_(folder_of(path_) + "/" + random_name()) {
   file_ = open(made_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
-  if (file_ < 0) refuse_output(path_);
+  if (file_ < 0) refuse_output_errno(path_);
   // A file system without permissions refuses this, and has none to keep.
   if (mode && fchmod(file_, *mode) != 0 && errno != EPERM) {
     const int error = errno;

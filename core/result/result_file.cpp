@@ -117,6 +117,7 @@ class PartsReader {
     Json& json = seen_[key] = Json::parse(value.begin(), value.end());
     if (key == "context") {
       check_context(path_, json);
+      known_ = true;
       parts_.context(json);
     }
     return true;
@@ -125,7 +126,7 @@ class PartsReader {
   /// Without a context the rows wait: its schema says what they are.
   bool read_row(std::string_view row) {
     if (row.empty()) return false;
-    if (seen_.contains("context"))
+    if (known_)
       take_row(row);
     else
       waiting_.emplace_back(row);
@@ -148,6 +149,7 @@ class PartsReader {
   RowParser rows_;
   Json seen_ = Json::object();        ///< but for the rows
   std::vector<std::string> waiting_;  ///< rows before the context
+  bool known_ = false;                ///< the context
   std::uint64_t count_ = 0;
 };
 

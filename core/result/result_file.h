@@ -95,7 +95,7 @@ struct ResultParts {
 };
 
 /// Reads row by row: neither the file's tree nor all of its rows ever stand in memory.
-/// @param reading  Reading::metrics is several times as fast
+/// @param reading  file or metrics, which is several times as fast
 /// @throws UsageError  naming the file and, where known, line or row: it cannot be read, is empty,
 ///                     cut off, no JSON, no result, of another schema, lacks a key, or has a value
 ///                     out of range

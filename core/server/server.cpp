@@ -164,9 +164,10 @@ void Server::reap() {
   std::list<Client> ended;
   {
     const std::lock_guard lock{mutex_};
-    for (auto next = clients_.begin(); next != clients_.end();)
-      if (const auto at = next++; at->state == ClientState::ended)
-        ended.splice(ended.end(), clients_, at);
+    for (auto next = clients_.begin(); next != clients_.end();) {
+      const auto at = next++;
+      if (at->state == ClientState::ended) ended.splice(ended.end(), clients_, at);
+    }
   }
   for (Client& client : ended) client.thread.join();
 }

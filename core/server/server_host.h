@@ -74,7 +74,7 @@ struct ServerOptions {
   std::uint32_t max_clients = 64;                     ///< served at a time; others wait for a place
   CaseNeeds limits{kMaxBytesPerCase, kMaxThreads};    ///< of all cases that run at a time
   ServeClient serve;                                  ///< called from several threads
-  ClientLog log = [](const ClientLine&) noexcept {};  ///< called from several threads
+  ClientLog log = [](const ClientLine&) noexcept {};  ///< called from several threads; not empty
   bool one_client = false;  ///< serve() returns when the first one has gone
   /// Called with each row that a client sends to be shown, and with each case of its
   /// that is connected. Empty: no listener.

@@ -135,8 +135,9 @@ class SessionProcess {
                      far_stderr = beyond_places(child_stderr_.writable());
     posix_spawn_file_actions_t actions;
     posix_spawn_file_actions_init(&actions);
-    const std::unique_ptr<posix_spawn_file_actions_t, int (*)(posix_spawn_file_actions_t*)> owned{
-        &actions, posix_spawn_file_actions_destroy};
+    // Frees the actions' memory, also where an exception leaves from here.
+    const std::unique_ptr<posix_spawn_file_actions_t, int (*)(posix_spawn_file_actions_t*)>
+        destroyed_at_end{&actions, posix_spawn_file_actions_destroy};
     // It has open a pipe for its stderr, the null device for its other streams, its client, its
     // server, and nothing else.
     posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
@@ -203,7 +204,7 @@ std::string serve_process(Channel& pipe, const SessionStart& start, SessionProce
       if (pipe.wait_readable(end) == Waited::interrupted) {
         process.signal(SIGTERM);
         end = Deadline::in(kTermGrace);
-        pipe = Channel{pipe.release(), never_interrupted(), kPipeMessageBytes};
+        pipe.set_interrupt(never_interrupted());
       } else if (end.passed()) {  // also of one that never stops talking
         return fmt::format("it did not end within {} ms", kTermGrace.count());
       } else {

@@ -19,6 +19,7 @@ namespace rdmameter {
 class EndChoice {
  public:
   explicit EndChoice(ChoiceListener listener) : listener_(std::move(listener)) {}
+  EndChoice(EndChoice&&) = delete;
 
   /// Can this end use a port of each device that it names, by what it knows alone?
   bool usable_here(const EndSettings& mine, Transport transport);

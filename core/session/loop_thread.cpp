@@ -33,14 +33,15 @@ LoopThread::~LoopThread() {
 void LoopThread::finish(const std::vector<std::uint64_t>& sent, const InterruptSource& interrupt) {
   side_.expect(sent);
   stop_.request(StopReason::finish);
-  join(interrupt);
+  join(interrupt,
+       "messages went on arriving after the peer had sent everything, or fewer came than it says "
+       "it sent");
 }
 
-void LoopThread::join(const InterruptSource& interrupt) {
+void LoopThread::join(const InterruptSource& interrupt, const char* late) {
   const Waited waited = wait_for(-1, 0, Deadline::in(kSilence), interrupt, &ended_);
   if (waited == Waited::interrupted) throw Interrupted("interrupted");
-  if (waited != Waited::woken)
-    throw MeasurementError("messages went on arriving after the peer had sent everything");
+  if (waited != Waited::woken) throw MeasurementError(late);
   thread_.join();
   if (error_) std::rethrow_exception(error_);
   if (end_.why != LoopResult::Why::done && end_.why != LoopResult::Why::stopped)

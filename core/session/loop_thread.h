@@ -29,7 +29,9 @@ class LoopThread {
   void finish(const std::vector<std::uint64_t>& sent, const InterruptSource& interrupt);
 
   /// Waits for a loop that ends by itself. @throws the same
-  void join(const InterruptSource& interrupt);
+  /// @param late  what has happened if it does not end in time
+  void join(const InterruptSource& interrupt,
+            const char* late = "this end's own messages were not all sent in time");
 
   bool failed() const noexcept { return failed_.load(std::memory_order_acquire); }
 

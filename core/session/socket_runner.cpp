@@ -40,7 +40,7 @@ SocketRunner::SocketRunner(int session, const InterruptSource& interrupt,
                            const DeviceCase& test_case, std::uint64_t seed)
     : EndpointRunner(test_case, seed),
       interrupt_(interrupt),
-      host_(host_of(session, role_ == Role::initiator)),
+      host_(role_ == Role::initiator ? peer_host(session) : own_host(session)),
       nonce_(make_nonce()),
       cancel_check_([session, &interrupt] { require_wanted(session, interrupt); }),
       layout_(layout_of(case_, role_)),

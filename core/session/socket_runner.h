@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // An end whose messages go over a TCP connection of its own, between the same two addresses as the
-// session's: the baseline that verbs are held against.
+// session's: the baseline that verbs are held against. And the choice between the two.
 #pragma once
 
 #include <span>

@@ -123,7 +123,7 @@ std::string failure_text(std::string_view verb, std::string_view object, int err
 void throw_failure(std::string_view verb, std::string_view object, int error_number) {
   const std::string text = failure_text(verb, object, error_number);
   if (is_unsupported(error_number)) throw Unsupported(text);
-  throw VerbsError(text, error_number);
+  throw VerbsError(error_number, text);
 }
 
 void report_leak(const char* what, int error) noexcept {

@@ -203,7 +203,7 @@ void Channel::seal(const SealKeys& keys) {
   opener_.emplace(keys.receive);
 }
 
-void Channel::send(const nlohmann::json& message, Deadline deadline, bool last) {
+void Channel::transmit(const nlohmann::json& message, Deadline deadline, bool last) {
   std::string body = message.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   if (body.size() >
       std::min<std::size_t>(max_message_bytes_, std::numeric_limits<std::uint32_t>::max())) {

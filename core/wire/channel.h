@@ -47,13 +47,14 @@ class Channel {
 
   /// Sends one message, whole. An interrupt only ends it where it would have to wait, so a last
   /// word can still be said after one. Text that is not UTF-8 goes with U+FFFD in its place.
-  /// @param last  see send_last()
   /// @throws ChannelError, Interrupted
-  void send(const nlohmann::json& message, Deadline deadline, bool last = false);
+  void send(const nlohmann::json& message, Deadline deadline) {
+    transmit(message, deadline, false);
+  }
 
   /// Sends the last message of this end.
   void send_last(const nlohmann::json& message, Deadline deadline) {
-    send(message, deadline, true);
+    transmit(message, deadline, true);
   }
 
   /// Receives one message, an object. The deadline is for the whole of it. Memory grows with what
@@ -79,6 +80,9 @@ class Channel {
   /// same two messages.
   void seal(const SealKeys& keys);
 
+  /// Another one ends every wait from here on. @param interrupt  as the constructor's
+  void set_interrupt(const InterruptSource& interrupt) noexcept { interrupt_ = &interrupt; }
+
   /// Limits a message's text, in both directions.
   void set_max_message_bytes(std::size_t bytes) noexcept { max_message_bytes_ = bytes; }
 
@@ -95,6 +99,7 @@ class Channel {
     std::size_t header_bytes = 0, length = 0, body_bytes = 0;  ///< the length, with the header
     std::string body;
   };
+  void transmit(const nlohmann::json& message, Deadline deadline, bool last);
   void await(short events, Deadline deadline, const Progress& progress);
   Progress received() const noexcept;
   bool read_to_end(char* to, std::size_t bytes, std::size_t& got);

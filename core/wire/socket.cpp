@@ -462,12 +462,24 @@ bool over_loopback(int socket) noexcept {
   return peer && IpAddress(peer->storage).loopback();
 }
 
-std::string host_of(int socket, bool peer) {
-  const auto end = peer ? end_of<getpeername>(socket) : end_of<getsockname>(socket);
+namespace {
+
+/// @param end  nothing: errno says why
+std::string host_of(const std::optional<SocketAddress>& end) {
   if (!end) throw MeasurementError("the connection is gone: {}", std::strerror(errno));
   std::string host = end->storage.ss_family == AF_UNIX ? "" : host_text(*end);
   if (host.empty()) throw MeasurementError("a test over TCP needs a session over TCP");
   return host;
+}
+
+}  // namespace
+
+std::string peer_host(int socket) {
+  return host_of(end_of<getpeername>(socket));
+}
+
+std::string own_host(int socket) {
+  return host_of(end_of<getsockname>(socket));
 }
 
 std::string peer_text(int socket) {

@@ -110,9 +110,10 @@ std::string peer_text(int socket);
 /// Is the other end on this machine, reached over a loopback address?
 bool over_loopback(int socket) noexcept;
 
-/// The address of an end of a connection, as getaddrinfo() reads it, without the port.
-/// @param peer  of the other end; else of this one
+/// The address of the other end of a connection, or of this one, as getaddrinfo() reads it, without
+/// the port.
 /// @throws MeasurementError  the connection is gone, or no TCP connection
-std::string host_of(int socket, bool peer);
+std::string peer_host(int socket);
+std::string own_host(int socket);
 
 }  // namespace rdmameter

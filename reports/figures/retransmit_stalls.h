@@ -88,6 +88,9 @@ enum class LossEvent : std::uint8_t {
   other   ///< tells of loss or congestion, and of no one sample
 };
 inline constexpr std::size_t kLossEvents = 5;
+static_assert(std::size_t(LossEvent::timeout) == std::size_t(RetransmitCause::timeout));
+static_assert(std::size_t(LossEvent::rnr_nak) == std::size_t(RetransmitCause::rnr));
+static_assert(std::size_t(LossEvent::sequence_nak) == std::size_t(RetransmitCause::sequence_nak));
 
 /// Counters that mean the same.
 struct LossCounterInfo {

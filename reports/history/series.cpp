@@ -190,11 +190,11 @@ std::vector<SeriesChange> changes_in(const HistorySeries& series,
                                      std::span<const Acknowledgement> acknowledged,
                                      std::size_t together) {
   std::vector<double> values;
-  std::vector<std::size_t> at;  // of the points
+  std::vector<std::size_t> points;  // of the values
   for (std::size_t i = 0; i < series.points.size(); ++i)
     if (const double value = series.points[i].number.median; value > 0) {
       values.push_back(value);
-      at.push_back(i);
+      points.push_back(i);
     }
   const std::vector<MeanShift> shifts = mean_shifts(logarithms(values), {.together = together});
   std::vector<SeriesChange> changes;
@@ -205,7 +205,7 @@ std::vector<SeriesChange> changes_in(const HistorySeries& series,
     };
     const std::size_t from = i == 0 ? 0 : shifts[i - 1].at;
     const std::size_t to = i + 1 < shifts.size() ? shifts[i + 1].at : values.size();
-    changes.push_back({.at = at[shifts[i].at],
+    changes.push_back({.at = points[shifts[i].at],
                        .deviations = shifts[i].deviations,
                        .before = part(from, shifts[i].at),
                        .after = part(shifts[i].at, to)});
@@ -222,7 +222,7 @@ std::string show_history(const std::vector<HistorySeries>& all, const TextStyle&
   for (const HistorySeries& series : all) {
     const Shown shown = shown_as(series);
     const auto changes = changes_in(series, {}, all.size());
-    const auto values =
+    const std::vector<double> values =
         mapped(series.points, [](const auto& point) { return point.number.median; });
     const HistoryNumber latest = series.points.back().number;
     const std::string after = fmt::format(" {} ± {} {}", shown.text(latest.median),

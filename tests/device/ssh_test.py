@@ -356,7 +356,7 @@ class Owned(rdmameter.Test):
         self.assertIn("--token-stdin", stderr)
         self.assertNotIn("sesame", stderr)
         self.assertIn("--token-stdin", self.refused("x" * 5000))
-        for connection in ("", "127.0.0.1", "a b c d e"):
+        for connection in ("", "127.0.0.1", "a b c d e", "a b  d"):
             self.assertIn("SSH_CONNECTION", self.refused(TOKEN + "\n", connection=connection))
         for other in (("--no-auth",), ("--token-file", "x")):
             self.assertIn("give one", self.refused(TOKEN + "\n", *other))

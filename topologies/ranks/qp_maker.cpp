@@ -27,10 +27,10 @@ void throw_no_qp(const OpenDevice& device, const std::string& which, std::uint64
                                  fmt::format("QP {} of {} on {}", had + 1, wanted, where), error);
   if (!why.ends_with('.')) why += '.';
   throw VerbsError(
+      error,
       fmt::format("{} This rank had {} of the {} QPs of its {}; {} has room for {} in all, of all "
                   "ranks and other processes: {}.",
-                  why, had, wanted, which, where, device.limits.max_qp, kRemedy),
-      error);
+                  why, had, wanted, which, where, device.limits.max_qp, kRemedy));
 }
 
 }  // namespace rdmameter

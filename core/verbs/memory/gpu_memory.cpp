@@ -57,7 +57,7 @@ void check(const Gpu& gpu, int result, const char* call, const char* name, const
                                        name == nullptr ? "unknown error" : name, result);
   if (result == kNoDevice || result == kInvalidDevice)
     throw Unsupported("{}: this machine has no such GPU; see `{}`", text, list);
-  throw VerbsError(text, EIO);
+  throw VerbsError(EIO, text);
 }
 
 int number_of(const Gpu& gpu) {
@@ -241,10 +241,10 @@ SharedPart share(const Gpu& gpu, std::uint64_t address, std::size_t bytes, bool 
   const unsigned status =
       driver().share(reinterpret_cast<const void*>(address), bytes, &fd, &offset);
   if (status != 0)
-    throw VerbsError(fmt::format("hsa_amd_portable_export_dmabuf of {}: status {:#x}; it takes a "
+    throw VerbsError(EIO,
+                     fmt::format("hsa_amd_portable_export_dmabuf of {}: status {:#x}; it takes a "
                                  "kernel with CONFIG_DMABUF_MOVE_NOTIFY and CONFIG_PCI_P2PDMA",
-                                 gpu.memory, status),
-                     EIO);
+                                 gpu.memory, status));
   return {.dmabuf = Descriptor{fd}, .offset = offset};
 }
 

@@ -294,6 +294,21 @@ TEST(Channel, AnInterruptEndsAWaitAndLeavesALastWord) {
   EXPECT_NO_THROW(pair.channel.send({{"type", "bye"}}, soon()));
 }
 
+TEST(Channel, WithAnotherInterruptItKeepsItsLimitAndWhatHasCome) {
+  Pair pair(kProvedMessageBytes);
+  const std::string text(100'000, 'x'), frame = framed(json{{"text", text}}.dump());
+  pair.raw(frame.substr(0, 50'000));
+  EXPECT_FALSE(pair.channel.try_receive());
+  pair.interrupt.raise();
+  const InterruptSource never;
+  pair.channel.set_interrupt(never);
+  const std::jthread sender([&] {
+    std::this_thread::sleep_for(20ms);
+    pair.raw(frame.substr(50'000));
+  });
+  EXPECT_EQ(pair.channel.receive(soon()).at("text"), text);
+}
+
 TEST(Channel, AnInterruptInTheMiddleOfAMessageSpoilsTheChannel) {
   Pair pair;
   pair.raw(framed(R"({"a":1})").substr(0, 8));

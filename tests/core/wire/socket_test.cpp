@@ -126,7 +126,7 @@ TEST(Listener, OfEveryAddressHasASocketForEachFamily) {
       const Connection client = connect_to({host, port}, soon(), interrupt);
       const auto server = listener.accept(soon(), interrupt);
       ASSERT_TRUE(server) << host;
-      EXPECT_EQ(host_of(server->socket.get(), true), host);
+      EXPECT_EQ(peer_host(server->socket.get()), host);
     } catch (const NotConnected&) {
       EXPECT_STREQ(host, "::1");  // this machine has no IPv6
     }
