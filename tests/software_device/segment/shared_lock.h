@@ -28,13 +28,21 @@ class SharedLock {
   void unlock() noexcept { holder_.store(0, std::memory_order_release); }
 
  private:
+  /// Tells the CPU that this thread spins.
+  static void pause() noexcept {
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    asm volatile("yield");
+#endif
+  }
   void wait() noexcept {
     // On a busy machine a yield lasts for milliseconds.
     constexpr unsigned kSpins = 128, kYieldsPerCheck = 64;
     HolderWatch watch;
     for (unsigned round = 1; !try_lock(); ++round) {
       if (round < kSpins) {
-        __builtin_ia32_pause();
+        pause();
         continue;
       }
       sched_yield();
