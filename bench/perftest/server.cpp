@@ -92,18 +92,6 @@ void tell_terms(const Server& server) {
       "client's to choose");
 }
 
-/// A message has its keys sorted; a file has those of a case as the axes are.
-nlohmann::ordered_json in_order_of_axes(const nlohmann::ordered_json& test_case) {
-  auto ordered = nlohmann::ordered_json::object();
-  const auto take = [&](const std::string& key) {
-    if (const auto found = test_case.find(key); found != test_case.end()) ordered[key] = *found;
-  };
-  take("test");
-  for (const Axis& axis : axes()) take(std::string(axis.key));
-  ordered.update(test_case);
-  return ordered;
-}
-
 /// perftest's report at the server, on stdout.
 class ServerReport {
  public:
@@ -129,9 +117,8 @@ class ServerReport {
   }
   /// @throws UsageError        it is no row
   /// @throws MeasurementError  there are too many
-  void add(const nlohmann::json& told) {
+  void add(const Json& told) {
     Row row = row_from_json(told, "the client's row");
-    row.case_object = in_order_of_axes(row.case_object);
     const PerftestNumbers numbers = perftest_numbers(row);
     const std::lock_guard lock{mutex_};
     if (!begun_) begin({.test_case = planned_});
@@ -311,7 +298,7 @@ bool serve_one(const PerftestPlan& plan, InterruptSource& interrupt, const Clock
            {.clock = clock, .sandbox = sandbox, .own = plan.own, .gpus = !plan.own.memory.empty()}),
        .log = [&failures](const ClientLine& line) { failures.line(line); },
        .one_client = true,
-       .on_row = [&report](const nlohmann::json& row) { report.add(row); },
+       .on_row = [&report](const Json& row) { report.add(row); },
        .on_connected = [&report](const ConnectedCase& told) { report.connected(told); }},
       interrupt);
   tell_terms(*server);

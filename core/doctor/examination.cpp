@@ -216,7 +216,7 @@ nlohmann::ordered_json examination_json(const Examination& examination) {
   return write_fields(told, FieldForm::message);
 }
 
-nlohmann::ordered_json checked_examination(const nlohmann::json& received) {
+nlohmann::ordered_json checked_examination(const Json& received) {
   return write_fields(read_message<ToldExamination>(received), FieldForm::message);
 }
 

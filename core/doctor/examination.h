@@ -104,7 +104,7 @@ nlohmann::ordered_json examination_json(const Examination& examination);
 /// The examination_json() of another machine, with its shape and its texts checked.
 /// @return  printable
 /// @throws MeasurementError  its shape is another one
-nlohmann::ordered_json checked_examination(const nlohmann::json& received);
+nlohmann::ordered_json checked_examination(const Json& received);
 
 /// The names of a port's netdevs, and the types of its GIDs ("RoCE v2"); each sorted, once.
 std::vector<std::string> netdevs_of(const std::filesystem::path& port);

@@ -46,7 +46,7 @@ class Measurer {
   virtual void set_background(const TestCase*) {}
 
   /// Tells the responder of a row, which it may show. Does nothing where that is not possible.
-  virtual void tell_responder(const nlohmann::json&) {}
+  virtual void tell_responder(const Json&) {}
 
   /// The two ends, as the result file's `initiator` and `responder` (null: there is none).
   virtual nlohmann::ordered_json initiator_environment() const { return nullptr; }
@@ -60,7 +60,7 @@ class MeasurerOver : public Measurer {
   explicit MeasurerOver(Measurer& inner) : inner_(inner) {}
 
   bool usable() const override { return inner_.usable(); }
-  void tell_responder(const nlohmann::json& row) override { inner_.tell_responder(row); }
+  void tell_responder(const Json& row) override { inner_.tell_responder(row); }
   nlohmann::ordered_json initiator_environment() const override {
     return inner_.initiator_environment();
   }

@@ -101,7 +101,7 @@ class ServerHost final : public SessionHost {
   void show_connected(const ConnectedCase& connected) override {
     if (options_.on_connected) options_.on_connected(connected);
   }
-  void show_row(const nlohmann::json& row) override {
+  void show_row(const Json& row) override {
     if (options_.on_row) options_.on_row(row);
   }
 

@@ -39,7 +39,7 @@ using Connected = OneField<"connected", ConnectedCase>;
 }  // namespace
 
 void answer_session(Channel& pipe, SessionHost& host, Deadline deadline) {
-  const nlohmann::json message = pipe.receive(deadline);
+  const Json message = pipe.receive(deadline);
   const std::string type = type_of(message);
   if (type == "log") {
     const auto line = read_message<LogLine>(message);
@@ -54,7 +54,7 @@ void answer_session(Channel& pipe, SessionHost& host, Deadline deadline) {
     pipe.send(make_message("shared", Shared{host.case_is_shared()}), deadline);
   } else if (type == "begin") {
     const auto needs = read_message<CaseNeeds>(message);
-    nlohmann::json answer = make_message("granted");
+    Json answer = make_message("granted");
     try {
       host.begin_case(needs);
     } catch (const std::exception& error) {
@@ -66,14 +66,14 @@ void answer_session(Channel& pipe, SessionHost& host, Deadline deadline) {
   }
 }
 
-void PipeHost::say(const nlohmann::json& message) {
+void PipeHost::say(const Json& message) {
   const std::lock_guard lock{sending_};
   pipe_.send(message, promptly());
 }
 
-nlohmann::json PipeHost::ask(const nlohmann::json& message, std::string_view answer) {
+Json PipeHost::ask(const Json& message, std::string_view answer) {
   say(message);
-  nlohmann::json said = pipe_.receive(promptly());
+  Json said = pipe_.receive(promptly());
   const std::string type = type_of(said);
   if (type == "failed") {
     const auto failure = read_message<Failure>(said);
@@ -99,11 +99,11 @@ bool PipeHost::case_is_shared() {
 }
 
 void PipeHost::show_connected(const ConnectedCase& connected) {
-  const nlohmann::json message = make_message("connected", Connected{connected});
+  const Json message = make_message("connected", Connected{connected});
   if (message.dump().size() <= kShownPipeMessageBytes) say(message);
 }
 
-void PipeHost::show_row(const nlohmann::json& row) {
+void PipeHost::show_row(const Json& row) {
   if (shown_) say(make_message("row", RowMessage{row}));
 }
 

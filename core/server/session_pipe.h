@@ -107,11 +107,11 @@ class PipeHost final : public SessionHost {
   bool shows_connected() const override { return shown_; }
   /// A case with too many QPs for one message is not shown.
   void show_connected(const ConnectedCase& connected) override;
-  void show_row(const nlohmann::json& row) override;
+  void show_row(const Json& row) override;
 
  private:
-  void say(const nlohmann::json& message);
-  nlohmann::json ask(const nlohmann::json& message, std::string_view answer);
+  void say(const Json& message);
+  Json ask(const Json& message, std::string_view answer);
 
   Channel& pipe_;
   const bool shown_;

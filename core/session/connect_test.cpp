@@ -145,7 +145,7 @@ bool serve_connects(Channel& channel, OpenDevice& device, const DeviceCase& test
       end.take_event();
       continue;
     }
-    const nlohmann::json message = channel.receive(Deadline::in(kSilence));
+    const Json message = channel.receive(Deadline::in(kSilence));
     const std::string type = type_of(message);
     if (type == "make") {
       if (read_message<Make>(message).value) end.keep();

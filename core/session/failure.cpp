@@ -26,7 +26,7 @@ void throw_failure(std::string_view kind, const std::string& text) {
   throw MeasurementError(text);
 }
 
-nlohmann::json failure_message(const std::exception& error) {
+Json failure_message(const std::exception& error) {
   // Printable, or the other end would refuse it.
   std::string reason{beginning(printable(error_text(error)), kMaxReasonBytes)};
   // An option of the responder's own has another name where the user gives it.
@@ -37,7 +37,7 @@ nlohmann::json failure_message(const std::exception& error) {
       "failed", Failure{.kind = std::string(failure_kind(error)), .reason = std::move(reason)});
 }
 
-void throw_failure_message(const nlohmann::json& message) {
+void throw_failure_message(const Json& message) {
   const auto failure = read_message<Failure>(message);
   throw_failure(failure.kind, "the responder: " + failure.reason);
 }

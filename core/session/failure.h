@@ -31,7 +31,7 @@ void list_fields(auto& fields, Is<Failure> auto& failure) {
 }
 
 /// The message "failed" for this exception.
-nlohmann::json failure_message(const std::exception& error);
+Json failure_message(const std::exception& error);
 
 /// Does what a peer asks for; tells it why that failed, unless it is the connection that did.
 template <class Step>
@@ -47,6 +47,6 @@ void or_tell(Channel& channel, Step step) {
 }
 
 /// Throws what a "failed" message says, its reason prefixed with whose it is.
-[[noreturn]] void throw_failure_message(const nlohmann::json& message);
+[[noreturn]] void throw_failure_message(const Json& message);
 
 }  // namespace rdmameter

@@ -18,8 +18,8 @@ constexpr std::size_t kMaxRefusalBytes = 16 * 1024;
 static_assert(kMaxRefusalBytes > 6 * kMaxReasonBytes + 100);
 
 /// @return the message, which must be a `type`
-nlohmann::json require_type(const Channel& channel, nlohmann::json message, std::string_view type,
-                            const std::function<void(const nlohmann::json&)>& refused = {}) {
+Json require_type(const Channel& channel, Json message, std::string_view type,
+                  const std::function<void(const Json&)>& refused = {}) {
   const std::string got = type_of(message);
   if (refused && got == "failed") refused(message);
   if (got != type)
@@ -30,8 +30,8 @@ nlohmann::json require_type(const Channel& channel, nlohmann::json message, std:
 
 /// The next message, which must be a `type`.
 /// @param refused  throws, of a message "failed"; null: that is as any other type
-nlohmann::json expect(Channel& channel, std::string_view type, Deadline deadline,
-                      const std::function<void(const nlohmann::json&)>& refused = {}) {
+Json expect(Channel& channel, std::string_view type, Deadline deadline,
+            const std::function<void(const Json&)>& refused = {}) {
   return require_type(channel, channel.receive(deadline), type, refused);
 }
 
@@ -39,7 +39,7 @@ nlohmann::json expect(Channel& channel, std::string_view type, Deadline deadline
 /// kind that it names skips no case and makes no status: the measurement has failed. (TokenError is
 /// such a failure, to which this end may add where it found its token.)
 /// @param token  that the responder has to prove; empty: none
-[[noreturn]] void throw_unproved_refusal(const Channel& channel, const nlohmann::json& message,
+[[noreturn]] void throw_unproved_refusal(const Channel& channel, const Json& message,
                                          const std::string& token) {
   const auto failure = read_message<Failure>(message);
   const std::string text =
@@ -89,9 +89,8 @@ nlohmann::ordered_json greet_responder(
   const Deadline deadline = Deadline::in(kSetupTimeout);  // it may be serving another client first
   channel.send(make_message("hello", hello), deadline);
   const auto challenge = read_message<ChallengeMessage>(
-      expect(channel, "challenge", deadline, [&](const nlohmann::json& refusal) {
-        throw_unproved_refusal(channel, refusal, ask_token());
-      }));
+      expect(channel, "challenge", deadline,
+             [&](const Json& refusal) { throw_unproved_refusal(channel, refusal, ask_token()); }));
   check_protocol(channel, challenge.hello);
   const std::string token = ask_token();
   // From here on it must prove that it knows what we know, whatever it says itself.
@@ -101,7 +100,7 @@ nlohmann::ordered_json greet_responder(
   channel.send(make_message("proof", proof), deadline);
   channel.set_max_message_bytes(kMaxRefusalBytes);
   const auto welcome =
-      read_message<Proof>(expect(channel, "welcome", deadline, [&](const nlohmann::json& refusal) {
+      read_message<Proof>(expect(channel, "welcome", deadline, [&](const Json& refusal) {
         throw_unproved_refusal(channel, refusal, token);
       }));
   if (!token.empty()) {
@@ -147,7 +146,7 @@ Wanted welcome_initiator(Channel& channel, const Greeting& greeting,
   const Deadline deadline = Deadline::in(kSetupTimeout);
   channel.send(make_message("welcome", Proof{greeting.welcome_proof}), deadline);
   if (greeting.seal_keys) channel.seal(*greeting.seal_keys);
-  nlohmann::json message = channel.receive(deadline);
+  Json message = channel.receive(deadline);
   while (type_of(message) == "list_ports") {
     answer_list_ports(read_message<Wanted>(message));
     message = channel.receive(deadline);

@@ -140,7 +140,7 @@ class Initiator final : public Measurer {
     return outcome;
   }
 
-  void tell_responder(const nlohmann::json& row) override {
+  void tell_responder(const Json& row) override {
     if (!channel_.usable()) return;
     try {
       channel_.send(make_message("row", RowMessage{row}), Deadline::in(kSetupTimeout));

@@ -8,8 +8,8 @@
 
 namespace rdmameter {
 
-nlohmann::json MessageExchange::expect(std::string_view type) {
-  nlohmann::json message =
+Json MessageExchange::expect(std::string_view type) {
+  Json message =
       received_ ? *std::exchange(received_, {}) : channel_.receive(Deadline::in(kSetupTimeout));
   const std::string got = type_of(message);
   if (got == "failed") throw_failure_message(message);
@@ -49,7 +49,7 @@ void MessageExchange::abandon() {
 /// Reads what the responder had said before the connection broke under a message of ours.
 /// @throws Unsupported, UsageError, NoDevice, MeasurementError  why it failed, if it said so
 void MessageExchange::throw_last_word() {
-  nlohmann::json message;
+  Json message;
   try {
     do message = received_ ? *std::exchange(received_, {}) : channel_.receive(Deadline::in({}));
     while (type_of(message) != "failed");

@@ -20,10 +20,10 @@ class MessageExchange {
   /// @param channel  borrowed
   explicit MessageExchange(Channel& channel) : channel_(channel) {}
 
-  void send(const nlohmann::json& message) { channel_.send(message, Deadline::in(kSetupTimeout)); }
+  void send(const Json& message) { channel_.send(message, Deadline::in(kSetupTimeout)); }
 
   /// @throws Unsupported, UsageError, NoDevice, MeasurementError  what the responder says instead
-  nlohmann::json expect(std::string_view type);
+  Json expect(std::string_view type);
   template <class Data>
   Data expect(std::string_view type) {
     return read_message<Data>(expect(type));
@@ -36,7 +36,7 @@ class MessageExchange {
 
  protected:
   Channel& channel_;
-  std::optional<nlohmann::json> received_;  ///< said out of turn, and not looked at yet
+  std::optional<Json> received_;  ///< said out of turn, and not looked at yet
 
  private:
   void abandon();

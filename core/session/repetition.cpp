@@ -120,7 +120,7 @@ void Repetition::run_traffic(ConnectedEnd& end, LoopThread* receiver, WindowSync
   const SoftirqTime softirq;
   SideResult result;
   const auto receive = [&] {
-    nlohmann::json message = channel_.receive(Deadline::in(kTick));
+    Json message = channel_.receive(Deadline::in(kTick));
     if (windows.receive(message)) return true;
     received_ = std::move(message);  // about something else
     return false;

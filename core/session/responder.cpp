@@ -77,11 +77,11 @@ class ClientSession {
   void serve(const Greeting& greeting);
 
  private:
-  void send(const nlohmann::json& message) { channel_.send(message, Deadline::in(kSetupTimeout)); }
+  void send(const Json& message) { channel_.send(message, Deadline::in(kSetupTimeout)); }
   void welcome(const Greeting& greeting);
   void list_ports_for(const Wanted& wanted);
   bool serve_next();
-  void serve_case(const nlohmann::json& message);
+  void serve_case(const Json& message);
   std::vector<OpenDevice*> open_for(const TestCase& test_case,
                                     const std::vector<GidsOfDevice>& peer);
   std::optional<ConnectedEnd> set_up_and_connect(std::span<OpenDevice* const> devices,
@@ -97,7 +97,7 @@ class ClientSession {
   SessionHost& host_;
   const InterruptSource& interrupt_;
   Channel channel_;
-  std::optional<nlohmann::json> said_;  ///< received, and not looked at yet
+  std::optional<Json> said_;  ///< received, and not looked at yet
   CpuClaims claims_;
   /// Whatever role this end plays, it opens no file for its client.
   OpenDevices devices_{{.files = FileMemory::none, .gpus = gpus_, .cancel_check = [this] {
@@ -136,7 +136,7 @@ void ClientSession::serve(const Greeting& greeting) {
 
 /// @return false when the client has said bye
 bool ClientSession::serve_next() {
-  const nlohmann::json message =
+  const Json message =
       said_ ? *std::exchange(said_, std::nullopt) : channel_.receive(Deadline::in(kIdle));
   const std::string type = type_of(message);
   if (type == "bye") return false;
@@ -158,7 +158,7 @@ bool ClientSession::serve_next() {
   return true;
 }
 
-void ClientSession::serve_case(const nlohmann::json& message) {
+void ClientSession::serve_case(const Json& message) {
   try {
     const auto prepare = read_message<Prepare>(message);
     const TestCase asked = with_own_end(case_from_wire(prepare.test_case), own_);
@@ -232,7 +232,7 @@ std::optional<ConnectedEnd> ClientSession::set_up_and_connect(std::span<OpenDevi
   const Pinned pinned = pinned_to_make(placement, "--peer-core");
   End made = make_end(devices, test_case, seed, {&interrupt_, channel_.fd()}, placement);
   send(make_message("ready", Ready{made.introductions(), placement.only()}));
-  const nlohmann::json message = channel_.receive(Deadline::in(kSetupTimeout));
+  const Json message = channel_.receive(Deadline::in(kSetupTimeout));
   const std::string type = type_of(message);
   if (type == "abandon") return std::nullopt;
   if (type != "connect") throw MeasurementError("expected the message 'connect'");
@@ -289,7 +289,7 @@ std::optional<Totals> ClientSession::await_finish(LoopThread& loop, LoopThread* 
     if (windows.overdue())
       throw MeasurementError("the initiator's traffic stalled: it fell far behind the responder's");
     if (waited == Waited::deadline && !deadline.passed()) continue;
-    const nlohmann::json message = channel_.receive(deadline);
+    const Json message = channel_.receive(deadline);
     deadline = Deadline::in(kSilence);
     const std::string type = type_of(message);
     if (type == "alive" || windows.receive(message)) continue;

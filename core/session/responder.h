@@ -41,7 +41,7 @@ struct CaseNeeds {
 
 /// Takes a row of a session, to show it. It may be anything where a peer sends it; from any thread.
 /// @throws MeasurementError, UsageError  it is not what it should be, which ends the session
-using ShowListener = std::function<void(const nlohmann::json& what)>;
+using ShowListener = std::function<void(const Json& what)>;
 
 /// What a session asks of its server, which runs in this process or in another one.
 class SessionHost {
@@ -60,7 +60,7 @@ class SessionHost {
   virtual void show_connected(const ConnectedCase& connected) = 0;
   /// A row that the client sends, to be shown.
   /// @throws MeasurementError, UsageError  it is none
-  virtual void show_row(const nlohmann::json& row) = 0;
+  virtual void show_row(const Json& row) = 0;
   SessionHost(SessionHost&&) = delete;
 
  protected:

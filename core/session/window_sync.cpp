@@ -39,7 +39,7 @@ bool WindowSync::overdue(Clock::time_point now) const {
   return false;
 }
 
-bool WindowSync::receive(const nlohmann::json& message) {
+bool WindowSync::receive(const Json& message) {
   if (type_of(message) != "gate") return false;
   if (!windows_ || !both_ways_) throw MeasurementError("the message 'gate' was not expected");
   windows_->notify(read_message<WindowSyncMessage>(message).value);

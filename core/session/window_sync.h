@@ -30,7 +30,7 @@ class WindowSync {
 
   /// Takes a message of the peer's. @return false: it is about something else
   /// @throws MeasurementError  it is not expected here
-  bool receive(const nlohmann::json& message);
+  bool receive(const Json& message);
 
  private:
   Channel& channel_;

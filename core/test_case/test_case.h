@@ -469,10 +469,10 @@ nlohmann::ordered_json axis_json(const TestCase& test_case, const Axis& axis);
 nlohmann::ordered_json case_json(const TestCase& test_case, std::span<const Axis> among = axes());
 
 /// The whole case for the wire, opcode and pattern included.
-nlohmann::json case_to_wire(const TestCase& test_case);
+nlohmann::ordered_json case_to_wire(const TestCase& test_case);
 
 /// @throws UsageError on a missing or unknown key, a wrong type or a value out of range
-TestCase case_from_wire(const nlohmann::json& wire);
+TestCase case_from_wire(const nlohmann::ordered_json& wire);
 
 /// Why this combination can be measured nowhere, or by this program, whatever the device; empty: it
 /// can. (UD carries sends only, UC no reads, a UD message fits the MTU, the send queue holds what

@@ -62,14 +62,14 @@ namespace {
   throw UsageError("case: '{}' {}", excerpt(key), what);
 }
 
-std::uint64_t number_at(const nlohmann::json& wire, std::string_view key) {
+std::uint64_t number_at(const nlohmann::ordered_json& wire, std::string_view key) {
   const auto found = wire.find(key);
   if (found == wire.end()) refuse(key, "is missing");
   if (!found->is_number_unsigned()) refuse(key, "is not a whole number");
   return found->get<std::uint64_t>();
 }
 
-std::string text_at(const nlohmann::json& wire, std::string_view key) {
+std::string text_at(const nlohmann::ordered_json& wire, std::string_view key) {
   const auto found = wire.find(key);
   if (found == wire.end()) refuse(key, "is missing");
   if (!found->is_string()) refuse(key, "is not a text");
@@ -82,7 +82,7 @@ bool in_range(const Axis& axis, std::uint64_t value) {
   return a_word || (value >= axis.min && value <= axis.max);
 }
 
-void read_axis(TestCase& test_case, const Axis& axis, const nlohmann::json& wire) {
+void read_axis(TestCase& test_case, const Axis& axis, const nlohmann::ordered_json& wire) {
   if (std::holds_alternative<TextField>(axis.field)) {
     const std::string name = text_at(wire, axis.key);
     if (!name.empty()) set_axis(test_case, axis, name);
@@ -111,7 +111,7 @@ std::string hex_of(const std::string& bytes) {
 }
 
 /// A payload that is a file comes with the file's bytes, and no other does.
-void read_payload(TestCase& test_case, const nlohmann::json& wire) {
+void read_payload(TestCase& test_case, const nlohmann::ordered_json& wire) {
   const bool file = test_case.payload.starts_with(kFileMemory) && !test_case.of_one_word();
   if (wire.contains(kPayloadBytes) != file)
     refuse(kPayloadBytes, file ? "is missing" : "goes with a file alone");
@@ -146,10 +146,10 @@ nlohmann::ordered_json case_json(const TestCase& test_case, std::span<const Axis
   return result;
 }
 
-nlohmann::json case_to_wire(const TestCase& test_case) {
-  nlohmann::json wire{{kOpcode, static_cast<std::uint64_t>(test_case.opcode)},
-                      {kPattern, static_cast<std::uint64_t>(test_case.pattern)},
-                      {kVerb, static_cast<std::uint64_t>(test_case.verb)}};
+nlohmann::ordered_json case_to_wire(const TestCase& test_case) {
+  nlohmann::ordered_json wire{{kOpcode, static_cast<std::uint64_t>(test_case.opcode)},
+                              {kPattern, static_cast<std::uint64_t>(test_case.pattern)},
+                              {kVerb, static_cast<std::uint64_t>(test_case.verb)}};
   for (const Axis& axis : axes())
     if (on_wire(axis))
       std::visit([&](auto field) { wire[std::string(axis.key)] = field.get(test_case); },
@@ -158,7 +158,7 @@ nlohmann::json case_to_wire(const TestCase& test_case) {
   return wire;
 }
 
-TestCase case_from_wire(const nlohmann::json& wire) {
+TestCase case_from_wire(const nlohmann::ordered_json& wire) {
   if (!wire.is_object()) throw UsageError("case: not an object");
   TestCase test_case;
   test_case.opcode = static_cast<Opcode>(number_at(wire, kOpcode));

@@ -41,13 +41,15 @@ bool is_perftest(const std::array<char, kHeaderBytes>& header) noexcept {
 /// What a message's text demands of its parser.
 struct Shape {
   unsigned depth = 0;            ///< of nested arrays and objects
+  std::size_t members = 0;       ///< of the largest object, down to kMessageDepth
   std::size_t parsed_bytes = 0;  ///< at most, beyond the text of strings
 };
 
 /// Of a character outside strings. Each comma, colon and bracket stands for a value; what its kind
-/// takes is what nlohmann/json and malloc() of 64 bits take, arrays while they grow included.
+/// takes is what nlohmann/json and malloc() of 64 bits take, arrays and objects while they grow
+/// included.
 std::size_t parsed_bytes_of(char each) noexcept {
-  constexpr std::size_t kArrayElement = 48, kObjectMember = 96, kContainer = 64, kString = 48;
+  constexpr std::size_t kArrayElement = 48, kObjectMember = 144, kContainer = 64, kString = 48;
   switch (each) {
     case ',':
       return kArrayElement;
@@ -68,6 +70,7 @@ std::size_t parsed_bytes_of(char each) noexcept {
 Shape shape_of(std::string_view text) noexcept {
   Shape shape;
   unsigned depth = 0;
+  std::array<std::size_t, kMessageDepth + 1> members{};  // by depth
   bool in_string = false;
   for (std::size_t at = 0; at < text.size(); ++at) {
     const char each = text[at];
@@ -78,8 +81,13 @@ Shape shape_of(std::string_view text) noexcept {
     }
     shape.parsed_bytes += parsed_bytes_of(each);
     if (each == '"') in_string = true;
-    if (each == '[' || each == '{') shape.depth = std::max(shape.depth, ++depth);
+    if (each == '[' || each == '{') {
+      shape.depth = std::max(shape.depth, ++depth);
+      if (depth <= kMessageDepth) members[depth] = 0;
+    }
     if ((each == ']' || each == '}') && depth > 0) --depth;
+    if (each == ':' && depth <= kMessageDepth)
+      shape.members = std::max(shape.members, ++members[depth]);
   }
   return shape;
 }
@@ -98,8 +106,7 @@ struct Channel::Progress {
   }
 };
 
-nlohmann::json parse_message(std::string_view text, const std::string& peer,
-                             std::size_t max_parsed_bytes) {
+Json parse_message(std::string_view text, const std::string& peer, std::size_t max_parsed_bytes) {
   const auto refuse = [&peer](const std::string& why) {
     return ChannelError(
         Cause::protocol,
@@ -108,14 +115,16 @@ nlohmann::json parse_message(std::string_view text, const std::string& peer,
   const Shape shape = shape_of(text);
   if (shape.depth > kMessageDepth)
     throw refuse(fmt::format("it is nested more than {} deep", kMessageDepth));
+  if (shape.members > kMessageMembers)
+    throw refuse(fmt::format("an object in it has more than {} members", kMessageMembers));
   if (shape.parsed_bytes > max_parsed_bytes)
     throw refuse(fmt::format("it has so many values that they would take more than {} MiB",
                              max_parsed_bytes >> 20));
   // The parser takes a NUL for the end and would not look at what follows.
   if (text.find('\0') != std::string_view::npos) throw refuse("it holds a NUL");
-  nlohmann::json message;
+  Json message;
   try {
-    message = nlohmann::json::parse(text.begin(), text.end());
+    message = Json::parse(text.begin(), text.end());
   } catch (const nlohmann::json::parse_error& error) {
     throw refuse(fmt::format("bad JSON or bad UTF-8 at byte {} of {}",
                              std::min(error.byte, text.size()), text.size()));
@@ -203,8 +212,8 @@ void Channel::seal(const SealKeys& keys) {
   opener_.emplace(keys.receive);
 }
 
-void Channel::transmit(const nlohmann::json& message, Deadline deadline, bool last) {
-  std::string body = message.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+void Channel::transmit(const Json& message, Deadline deadline, bool last) {
+  std::string body = message.dump(-1, ' ', false, Json::error_handler_t::replace);
   if (body.size() >
       std::min<std::size_t>(max_message_bytes_, std::numeric_limits<std::uint32_t>::max())) {
     // Nothing was sent, so the channel stays usable.
@@ -291,7 +300,7 @@ bool Channel::read_frame() {
   return true;
 }
 
-std::optional<nlohmann::json> Channel::try_receive() {
+std::optional<Json> Channel::try_receive() {
   if (!read_frame()) return std::nullopt;
   std::string body = std::exchange(incoming_, {}).body;
   if (opener_) {
@@ -307,9 +316,9 @@ std::optional<nlohmann::json> Channel::try_receive() {
   }
 }
 
-nlohmann::json Channel::receive(Deadline deadline) {
+Json Channel::receive(Deadline deadline) {
   for (;;) {
-    if (std::optional<nlohmann::json> message = try_receive()) return std::move(*message);
+    if (std::optional<Json> message = try_receive()) return std::move(*message);
     await(POLLIN, deadline, received());
   }
 }

@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "core/base/error.h"
+#include "core/result/json_text.h"
 #include "core/wire/seal.h"
 #include "core/wire/socket.h"
 
@@ -19,6 +20,7 @@ namespace rdmameter {
 inline constexpr std::size_t kUnprovedMessageBytes = 1024;  ///< until the peer proved its token
 inline constexpr std::size_t kProvedMessageBytes = 1024 * 1024;  ///< afterwards
 inline constexpr unsigned kMessageDepth = 16;                    ///< nested arrays and objects
+inline constexpr std::size_t kMessageMembers = 1024;  ///< of one object: it is searched in a row
 /// The memory that a parsed message's values may take, beyond their text. The longest list of QPNs
 /// that fits into a message takes 6 MiB.
 inline constexpr std::size_t kParsedMessageBytes = 8 * 1024 * 1024;
@@ -48,24 +50,20 @@ class Channel {
   /// Sends one message, whole. An interrupt only ends it where it would have to wait, so a last
   /// word can still be said after one. Text that is not UTF-8 goes with U+FFFD in its place.
   /// @throws ChannelError, Interrupted
-  void send(const nlohmann::json& message, Deadline deadline) {
-    transmit(message, deadline, false);
-  }
+  void send(const Json& message, Deadline deadline) { transmit(message, deadline, false); }
 
   /// Sends the last message of this end.
-  void send_last(const nlohmann::json& message, Deadline deadline) {
-    transmit(message, deadline, true);
-  }
+  void send_last(const Json& message, Deadline deadline) { transmit(message, deadline, true); }
 
   /// Receives one message, an object. The deadline is for the whole of it. Memory grows with what
   /// arrives, not with what the length claims.
   /// @throws ChannelError, Interrupted
-  nlohmann::json receive(Deadline deadline);
+  Json receive(Deadline deadline);
 
   /// Receives without waiting. Nothing: the message is not whole yet; the next call goes
   /// on with it.
   /// @throws ChannelError
-  std::optional<nlohmann::json> try_receive();
+  std::optional<Json> try_receive();
 
   /// Waits for the next message, or the end of the connection, without taking it.
   Waited wait_readable(Deadline deadline, const EventFd* wake = nullptr) const noexcept;
@@ -99,7 +97,7 @@ class Channel {
     std::size_t header_bytes = 0, length = 0, body_bytes = 0;  ///< the length, with the header
     std::string body;
   };
-  void transmit(const nlohmann::json& message, Deadline deadline, bool last);
+  void transmit(const Json& message, Deadline deadline, bool last);
   void await(short events, Deadline deadline, const Progress& progress);
   Progress received() const noexcept;
   bool read_to_end(char* to, std::size_t bytes, std::size_t& got);
@@ -119,11 +117,12 @@ class Channel {
   bool usable_ = true;
 };
 
-/// Parses the JSON of one message: an object, nested at most kMessageDepth deep, whose values take
-/// at most so many bytes; both are known before anything is allocated. No byte of it is repeated in
-/// the error's text, which may end up on a terminal or in a result file.
+/// Parses the JSON of one message: an object, nested at most kMessageDepth deep, none of more than
+/// kMessageMembers members, whose values take at most so many bytes; all is known before anything is
+/// allocated. No byte of it is repeated in the error's text, which may end up on a terminal or in a
+/// result file.
 /// @throws ChannelError (protocol) naming `peer`
-nlohmann::json parse_message(std::string_view text, const std::string& peer,
-                             std::size_t max_parsed_bytes = kParsedMessageBytes);
+Json parse_message(std::string_view text, const std::string& peer,
+                   std::size_t max_parsed_bytes = kParsedMessageBytes);
 
 }  // namespace rdmameter

@@ -18,14 +18,14 @@ namespace rdmameter {
 
 /// @param type  what the receiver tells messages apart by; empty: it is a part of one
 template <class Data>
-nlohmann::json make_message(std::string_view type, const Data& data) {
-  nlohmann::json message = write_fields(data, FieldForm::message);
+Json make_message(std::string_view type, const Data& data) {
+  Json message = write_fields(data, FieldForm::message);
   if (!type.empty()) message["type"] = type;
   return message;
 }
 
 /// A message without fields.
-inline nlohmann::json make_message(std::string_view type) {
+inline Json make_message(std::string_view type) {
   return {{"type", type}};
 }
 
@@ -54,16 +54,15 @@ void list_fields(auto& fields, const OneField<kKey, Value, kRule>& message) {
 /// Keys that the list does not name are not looked at.
 /// @throws MeasurementError  a key is missing, of another type or out of range: the text names it
 template <class Data>
-Data read_message(const nlohmann::json& message) {
-  const nlohmann::ordered_json json(message);
-  return read_fields<Data>(CheckedJson(json, "", Reading::message));
+Data read_message(const Json& message) {
+  return read_fields<Data>(CheckedJson(message, "", Reading::message));
 }
 
 /// A message as text, where what carries it knows nothing of JSON. Text that is not UTF-8 goes with
 /// U+FFFD in its place.
 template <class Data>
 std::string message_text(const Data& data) {
-  return make_message("", data).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return make_message("", data).dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 /// Reads a message_text() of any length.
@@ -75,9 +74,9 @@ Data read_message_text(std::string_view text) {
 }
 
 /// @throws MeasurementError  it has none
-std::string type_of(const nlohmann::json& message);
+std::string type_of(const Json& message);
 
 /// Facts of the peer's for people to read, whatever they are: all texts and keys made printable.
-nlohmann::ordered_json printable_json(const nlohmann::json& facts);
+Json printable_json(const Json& facts);
 
 }  // namespace rdmameter

@@ -47,7 +47,7 @@ void list_fields(auto& fields, Is<Proof> auto& message) {
   fields("on", message.on);
 }
 
-void take_fields(const nlohmann::json& message) {
+void take_fields(const nlohmann::ordered_json& message) {
   refuse_or_take([&] { type_of(message); });
   refuse_or_take([&] {
     const auto [number, proof, qpns, on] = read_message<Proof>(message);
@@ -71,8 +71,9 @@ void receive_all(std::string_view stream, std::size_t limit) {
         send(sender.get(), stream.data(), stream.size(), MSG_NOSIGNAL);
   }
   for (;;) {  // every turn takes at least four bytes, or throws
-    const nlohmann::json message = channel.receive(Deadline::in(1s));
-    if (nlohmann::json::parse(message.dump()) != message) std::abort();  // what is let in comes out
+    const nlohmann::ordered_json message = channel.receive(Deadline::in(1s));
+    if (nlohmann::ordered_json::parse(message.dump()) != message)
+      std::abort();  // what is let in comes out
     take_fields(message);
   }
 }

@@ -42,7 +42,7 @@ void require_sound(const Area& area) {
   require(bytes == area.payload_bytes);
 }
 
-void take_case(const nlohmann::json& message) {
+void take_case(const nlohmann::ordered_json& message) {
   const TestCase asked = case_from_wire(message);
   require(case_to_wire(case_from_wire(case_to_wire(asked))) == case_to_wire(asked));
   require(!case_json(asked).dump().empty());
@@ -60,7 +60,7 @@ void take_case(const nlohmann::json& message) {
   }
 }
 
-void take_endpoint(const nlohmann::json& message, std::uint32_t qps) {
+void take_endpoint(const nlohmann::ordered_json& message, std::uint32_t qps) {
   const auto info = read_message<EndpointInfo>(message);
   require_queues_of(info, qps);
   require(info.qpns.size() == qps && info.psns.size() == qps);
@@ -69,11 +69,11 @@ void take_endpoint(const nlohmann::json& message, std::uint32_t qps) {
 }
 
 /// What any two ends tell of their ports leads to a choice, and to texts.
-void take_ports(const nlohmann::json& message) {
+void take_ports(const nlohmann::ordered_json& message) {
   const EndSettings any{
       .device = {}, .port_num = kAuto, .gid_index = kAuto, .core = {}, .memory = {}};
   const std::vector<PortFacts> ports = read_message<Ports>(message).value;
-  const nlohmann::json again = make_message("", Ports{ports_to_tell(ports)});
+  const nlohmann::ordered_json again = make_message("", Ports{ports_to_tell(ports)});
   require(read_message<Ports>(again).value.size() == ports.size());
   const EndPorts end{ports, any};
   const PortFacts* const alone = choose_port(end, Transport::rc);
@@ -97,9 +97,9 @@ void refuse_or_take(Take&& take) {
 
 /// Each message of a session reads the same once it is written.
 template <class... Messages>
-void take_messages(const nlohmann::json& message) {
+void take_messages(const nlohmann::ordered_json& message) {
   (refuse_or_take([&] {
-     const nlohmann::json once = make_message("", read_message<Messages>(message));
+     const nlohmann::ordered_json once = make_message("", read_message<Messages>(message));
      require(make_message("", read_message<Messages>(once)) == once);
    }),
    ...);
@@ -111,7 +111,7 @@ void take_messages(const nlohmann::json& message) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace rdmameter;
   if (size == 0) return 0;
-  nlohmann::json message;
+  nlohmann::ordered_json message;
   try {
     message = parse_message({reinterpret_cast<const char*>(data) + 1, size - 1}, "the peer");
   } catch (const ChannelError&) {

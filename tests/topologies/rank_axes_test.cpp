@@ -106,7 +106,7 @@ TEST(RankAxesOf, MemoryThatTheCpuDoesNotReachCarriesWhatTheCpuNeedNotSee) {
 
 TEST(RankAxesOf, AreNeverOnTheWire) {
   const TestCase two_ends = default_case(Opcode::rdma_write, Pattern::ping_pong);
-  nlohmann::json wire = case_to_wire(two_ends);
+  nlohmann::ordered_json wire = case_to_wire(two_ends);
   EXPECT_FALSE(wire.contains("graph"));
   wire["graph"] = "ring";
   EXPECT_THROW(case_from_wire(wire), UsageError);

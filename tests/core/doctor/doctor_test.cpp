@@ -355,16 +355,18 @@ TEST(CheckedExamination, IsThatOfAnyMachine) {
   for (const Examination& examination :
        {machine.examined(), examine({empty.root(), empty.root()})}) {
     const nlohmann::ordered_json sent = examination_json(examination);
-    EXPECT_EQ(nlohmann::json(checked_examination(nlohmann::json::parse(sent.dump()))),
-              nlohmann::json(sent));
+    EXPECT_EQ(
+        nlohmann::ordered_json(checked_examination(nlohmann::ordered_json::parse(sent.dump()))),
+        nlohmann::ordered_json(sent));
   }
 }
 
 TEST(CheckedExamination, IsOfNoOtherShape) {
   const SoundMachine machine;
   machine.write("proc/loadavg", "3.50 1.00 1.00 4/100 1\n");
-  const nlohmann::json good = nlohmann::json::parse(examination_json(machine.examined()).dump());
-  for (const auto& [pointer, value] : std::vector<std::pair<std::string, nlohmann::json>>{
+  const nlohmann::ordered_json good =
+      nlohmann::ordered_json::parse(examination_json(machine.examined()).dump());
+  for (const auto& [pointer, value] : std::vector<std::pair<std::string, nlohmann::ordered_json>>{
            {"/findings", nullptr},
            {"/findings/0", 1},
            {"/findings/0/check", "two\nlines"},
@@ -382,8 +384,8 @@ TEST(CheckedExamination, IsOfNoOtherShape) {
            {"/versions/devices/0", "mlx5_0"},
            {"/versions/devices/0/firmware", 1}}) {
     SCOPED_TRACE(pointer);
-    nlohmann::json bad = good;
-    bad[nlohmann::json::json_pointer(pointer)] = value;
+    nlohmann::ordered_json bad = good;
+    bad[nlohmann::ordered_json::json_pointer(pointer)] = value;
     EXPECT_THROW(checked_examination(bad), MeasurementError);
   }
 }

@@ -52,21 +52,22 @@ TEST_F(PayloadFile, ThatIsNotThereOrEmptyIsNamed) {
 }
 
 TEST_F(PayloadFile, OnTheWireComesWithItsBytesAndNoOtherPayloadDoes) {
-  const nlohmann::json plain = case_to_wire(default_case(Opcode::send, Pattern::ping_pong));
+  const nlohmann::ordered_json plain = case_to_wire(default_case(Opcode::send, Pattern::ping_pong));
   TestCase file = of_file("/x");
   file.payload_bytes = "abc";
-  const nlohmann::json good = case_to_wire(file);
+  const nlohmann::ordered_json good = case_to_wire(file);
   EXPECT_EQ(case_from_wire(good).payload_bytes, "abc");
-  const auto refused = [](nlohmann::json wire, const nlohmann::json& bytes) {
+  const auto refused = [](nlohmann::ordered_json wire, const nlohmann::ordered_json& bytes) {
     wire["payload_bytes"] = bytes;
     EXPECT_THROW(case_from_wire(wire), UsageError) << bytes;
   };
   refused(plain, "6162");
-  for (const nlohmann::json& bytes :
-       {nlohmann::json(""), nlohmann::json("6"), nlohmann::json("6g"), nlohmann::json(7),
-        nlohmann::json("61 62"), nlohmann::json(std::string(2 * kMaxPayloadFileBytes + 2, '6'))})
+  for (const nlohmann::ordered_json& bytes :
+       {nlohmann::ordered_json(""), nlohmann::ordered_json("6"), nlohmann::ordered_json("6g"),
+        nlohmann::ordered_json(7), nlohmann::ordered_json("61 62"),
+        nlohmann::ordered_json(std::string(2 * kMaxPayloadFileBytes + 2, '6'))})
     refused(good, bytes);
-  nlohmann::json without = good;
+  nlohmann::ordered_json without = good;
   without.erase("payload_bytes");
   EXPECT_THROW(case_from_wire(without), UsageError);
 }

@@ -14,7 +14,7 @@
 namespace rdmameter {
 namespace {
 
-using nlohmann::json;
+using json = nlohmann::ordered_json;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 

@@ -16,7 +16,7 @@
 namespace rdmameter {
 namespace {
 
-using nlohmann::json;
+using json = nlohmann::ordered_json;
 using ::testing::HasSubstr;
 
 constexpr const char* kToken = "a-token-of-more-than-16-characters";

@@ -443,7 +443,7 @@ TEST(CaseWire, CarriesTestsThatConnectWithAResponder) {
     EXPECT_EQ(test_case.verb, verb);
     EXPECT_EQ(test_case.objects, 7U);
   }
-  nlohmann::json wire = case_to_wire(default_case(Verb::cm_connect));
+  nlohmann::ordered_json wire = case_to_wire(default_case(Verb::cm_connect));
   wire["verb"] = wire["verb"].get<std::uint64_t>() + 1;
   EXPECT_THROW(case_from_wire(wire), UsageError);
 }
@@ -458,7 +458,7 @@ TEST(Multicast, IsOfUdWithASizeThatFitsAndHasNoOtherTransport) {
   EXPECT_FALSE(find_axis("connect")->applies(test_case));
   EXPECT_TRUE(find_axis("peers")->applies(test_case));
   EXPECT_EQ(why_impossible(test_case), "");
-  nlohmann::json wire = case_to_wire(test_case);
+  nlohmann::ordered_json wire = case_to_wire(test_case);
   wire["transport"] = 0;
   EXPECT_THROW(case_from_wire(wire), UsageError);
 }
@@ -486,15 +486,16 @@ TEST(Peers, AreOfOneQpAndHaveWrsInTurn) {
 
 TEST(CaseWire, CarriesEveryValueThere) {
   const TestCase test_case = with(with(bandwidth(), "peer-device", "mlx5_0"), "duration", "2");
-  EXPECT_EQ(case_to_wire(case_from_wire(nlohmann::json::parse(case_to_wire(test_case).dump()))),
-            case_to_wire(test_case));
+  EXPECT_EQ(
+      case_to_wire(case_from_wire(nlohmann::ordered_json::parse(case_to_wire(test_case).dump()))),
+      case_to_wire(test_case));
   EXPECT_EQ(case_from_wire(case_to_wire(test_case)).responder.device, "mlx5_0");
 }
 
 TEST(CaseWire, RefusesEveryKeyMissingOrOfAWrongType) {
-  const nlohmann::json good = case_to_wire(latency());
+  const nlohmann::ordered_json good = case_to_wire(latency());
   for (const auto& item : good.items()) {
-    nlohmann::json wire = good;
+    nlohmann::ordered_json wire = good;
     wire.erase(item.key());
     EXPECT_THROW(case_from_wire(wire), UsageError) << item.key();
     wire[item.key()] = nullptr;
@@ -507,8 +508,8 @@ TEST(CaseWire, RefusesEveryKeyMissingOrOfAWrongType) {
 }
 
 TEST(CaseWire, RefusesValuesOutOfRangeAndUnknownKeys) {
-  const auto refused = [](const char* key, const nlohmann::json& value) {
-    nlohmann::json wire = case_to_wire(latency());
+  const auto refused = [](const char* key, const nlohmann::ordered_json& value) {
+    nlohmann::ordered_json wire = case_to_wire(latency());
     wire[key] = value;
     EXPECT_THROW(case_from_wire(wire), UsageError) << key << " " << value;
   };
@@ -526,7 +527,7 @@ TEST(CaseWire, RefusesValuesOutOfRangeAndUnknownKeys) {
   refused("duration_ns", 1'000'000'000U);  // beside iterations
   refused("device", "a/b");
   refused("surprise", 1U);
-  EXPECT_THROW(case_from_wire(nlohmann::json::array()), UsageError);
+  EXPECT_THROW(case_from_wire(nlohmann::ordered_json::array()), UsageError);
 }
 
 TEST(WhyImpossible, NamesWhatATransportCannotCarry) {

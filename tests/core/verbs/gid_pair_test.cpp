@@ -135,22 +135,23 @@ void list_fields(auto& fields, Is<Gids> auto& message) {
 
 TEST(GidsOnTheWire, ComeAsTheyWereOrAreRefused) {
   const std::vector<Gid> sent = {of(3, "::ffff:10.0.0.1", GidType::roce_v2, 24)};
-  const nlohmann::json message = make_message("", Gids{sent});
+  const nlohmann::ordered_json message = make_message("", Gids{sent});
   const std::vector<Gid> come = read_message<Gids>(message).gids;
   ASSERT_EQ(come.size(), 1U);
   EXPECT_EQ(come[0].index, 3U);
   EXPECT_EQ(gid_text(come[0].value), "::ffff:10.0.0.1");
   EXPECT_EQ(come[0].type, GidType::roce_v2);
   EXPECT_EQ(come[0].subnet_bits, 24);
-  for (const auto& [key, value] : {std::pair<const char*, nlohmann::json>{"gid", "10.0.0.1"},
-                                   {"gid_type", "roce_v3"},
-                                   {"index", 256},
-                                   {"subnet_bits", 129}}) {
-    nlohmann::json wrong = message;
+  for (const auto& [key, value] :
+       {std::pair<const char*, nlohmann::ordered_json>{"gid", "10.0.0.1"},
+        {"gid_type", "roce_v3"},
+        {"index", 256},
+        {"subnet_bits", 129}}) {
+    nlohmann::ordered_json wrong = message;
     wrong["gids"][0][key] = value;
     EXPECT_THROW(read_message<Gids>(wrong), MeasurementError) << key;
   }
-  nlohmann::json many = message;
+  nlohmann::ordered_json many = message;
   while (many["gids"].size() <= kMostGidsOffered) many["gids"].push_back(many["gids"][0]);
   EXPECT_THROW(read_message<Gids>(many), MeasurementError);
 }

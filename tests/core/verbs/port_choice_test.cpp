@@ -271,9 +271,10 @@ TEST(PortsOnTheWire, AreWhatTheyWere) {
 }
 
 TEST(PortsOnTheWire, OfAnotherShapeAreRefused) {
-  const nlohmann::json good = make_message("", Ports{ports_of({"a/1 roce 10.0.0.1/24 no-rc"})});
+  const nlohmann::ordered_json good =
+      make_message("", Ports{ports_of({"a/1 roce 10.0.0.1/24 no-rc"})});
   read_message<Ports>(good);
-  for (const auto& [pointer, value] : std::vector<std::pair<std::string, nlohmann::json>>{
+  for (const auto& [pointer, value] : std::vector<std::pair<std::string, nlohmann::ordered_json>>{
            {"/ports", nullptr},
            {"/ports/0", 1},
            {"/ports/0/device", "two\nlines"},
@@ -291,11 +292,11 @@ TEST(PortsOnTheWire, OfAnotherShapeAreRefused) {
            {"/ports/0/lacks", {0, 1, 2, 3}},
            {"/ports/0/lacks", {3}}}) {
     SCOPED_TRACE(pointer);
-    nlohmann::json bad = good;
-    bad[nlohmann::json::json_pointer(pointer)] = value;
+    nlohmann::ordered_json bad = good;
+    bad[nlohmann::ordered_json::json_pointer(pointer)] = value;
     EXPECT_THROW(read_message<Ports>(bad), MeasurementError);
   }
-  nlohmann::json many = good;
+  nlohmann::ordered_json many = good;
   for (std::size_t i = 0; i < kMostPortsTold; ++i) many["ports"].push_back(many["ports"][0]);
   EXPECT_THROW(read_message<Ports>(many), MeasurementError);
 }

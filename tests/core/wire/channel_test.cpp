@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/wire/channel.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
@@ -16,7 +17,7 @@
 namespace rdmameter {
 namespace {
 
-using nlohmann::json;
+using json = nlohmann::ordered_json;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using Cause = ChannelError::Cause;
@@ -176,6 +177,22 @@ TEST(Channel, RefusesDeepNestingAndTakesWhatTheLimitAllows) {
   EXPECT_NO_THROW(parse_message(nested(kMessageDepth), "the peer"));
   EXPECT_THAT(failure_of(nested(kMessageDepth + 1)).what(), HasSubstr("nested more than 16"));
   EXPECT_THAT(failure_of(std::string(100'000, '[')).what(), HasSubstr("nested"));
+}
+
+std::string object_of(std::size_t members) {
+  std::string body = "{";
+  for (std::size_t i = 0; i < members; ++i) body += fmt::format(R"({}"{}":0)", i > 0 ? "," : "", i);
+  return body + "}";
+}
+
+/// Each key is looked for among those before it.
+TEST(Channel, RefusesAnObjectOfVeryManyMembersAndTakesWhatTheLimitAllows) {
+  const std::string whole = object_of(kMessageMembers), more = object_of(kMessageMembers + 1);
+  EXPECT_EQ(parse_message(whole, "the peer").size(), kMessageMembers);
+  EXPECT_NO_THROW(
+      parse_message(R"({"a":[)" + whole + "," + whole + R"(],"b":)" + whole + "}", "the peer"));
+  for (const std::string& text : {more, R"({"a":)" + more + "}", R"({"a":[{},)" + more + "]}"})
+    EXPECT_THAT(failure_of(text).what(), HasSubstr("more than 1024 members"));
 }
 
 /// An object whose text is as long as a message may be, of one element again and again.

@@ -11,7 +11,7 @@
 namespace rdmameter {
 namespace {
 
-using nlohmann::json;
+using json = nlohmann::ordered_json;
 
 constexpr auto kMost = std::numeric_limits<std::uint64_t>::max();
 
@@ -67,11 +67,10 @@ std::string refusal_with(const std::string& pointer, const json& value) {
 
 TEST(Message, IsWholeAndComesAsItWas) {
   const json message = make_message("outer", Outer{});
-  EXPECT_EQ(
-      message.dump(),
-      R"({"addresses":["2001:db8:1234:5678:9abc:def0:1234:5678"],)"
-      R"("count":18446744073709551615,"facts":{},"inner":null,"layer":2,"name":"mlx5_0","on":false,)"
-      R"("port":1,"qpns":[1,2,3],"reason":null,"type":"outer"})");
+  EXPECT_EQ(message.dump(),
+            R"({"count":18446744073709551615,"port":1,"layer":2,"on":false,"name":"mlx5_0",)"
+            R"("qpns":[1,2,3],"addresses":["2001:db8:1234:5678:9abc:def0:1234:5678"],"facts":{},)"
+            R"("inner":null,"reason":null,"type":"outer"})");
   EXPECT_EQ(type_of(message), "outer");
   const auto read = read_message<Outer>(json::parse(message.dump()));
   EXPECT_EQ(read.count, kMost);

@@ -17,7 +17,7 @@
 namespace rdmameter {
 namespace {
 
-using nlohmann::json;
+using json = nlohmann::ordered_json;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
