@@ -8,9 +8,10 @@ namespace {
 using namespace sockets;
 
 template <Pattern kPattern, Role kRole, class Clock, class Waiter>
-LoopResult run_as(SocketState& loop_state, const LoopPlan& plan, const Clock& clock,
-                  const StopFlag& stop, LoopTally& tally) {
+LoopResult run(SocketState& loop_state, const LoopPlan& plan, const ClockChoice& choice,
+               const StopFlag& stop, LoopTally& tally) {
   constexpr bool kInitiator = kRole == Role::initiator;
+  const auto clock = choice.as<Clock>();
   if constexpr (kPattern == Pattern::bandwidth && kInitiator)
     return stream_initiator<Clock, Waiter>(loop_state, plan, clock, stop, tally);
   else if constexpr (kPattern == Pattern::bandwidth)
@@ -21,21 +22,10 @@ LoopResult run_as(SocketState& loop_state, const LoopPlan& plan, const Clock& cl
     return ping_responder<Clock, Waiter>(loop_state, plan, clock, stop, tally);
 }
 
-template <Pattern kPattern, Role kRole, class Waiter, ClockChoice::Kind kClock>
-LoopResult run(SocketState& loop_state, const LoopPlan& plan, const ClockChoice& choice,
-               const StopFlag& stop, LoopTally& tally) {
-  if constexpr (kClock == ClockChoice::Kind::counter)
-    return run_as<kPattern, kRole, CounterClock, Waiter>(loop_state, plan, choice.counter, stop,
-                                                         tally);
-  else
-    return run_as<kPattern, kRole, KernelClock, Waiter>(loop_state, plan, {}, stop, tally);
-}
-
 template <Pattern kPattern, Role kRole, class Waiter>
 SocketLoop by_clock(ClockChoice::Kind clock) {
-  return clock == ClockChoice::Kind::counter
-             ? run<kPattern, kRole, Waiter, ClockChoice::Kind::counter>
-             : run<kPattern, kRole, Waiter, ClockChoice::Kind::kernel>;
+  return clock == ClockChoice::Kind::counter ? run<kPattern, kRole, CounterClock, Waiter>
+                                             : run<kPattern, kRole, KernelClock, Waiter>;
 }
 
 template <Pattern kPattern, Role kRole>
