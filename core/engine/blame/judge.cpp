@@ -10,6 +10,7 @@
 #include <memory>
 #include <span>
 
+#include "core/base/lists.h"
 #include "core/engine/loop/step.h"
 #include "core/instrument/histogram.h"
 
@@ -33,9 +34,8 @@ std::uint64_t late_limit(const HistogramData& samples, std::uint64_t asked_ns) {
 
 /// An end's gaps before messages `first` up to `last`, by message.
 std::vector<Gap> gaps_between(const WatchData& end, std::uint64_t first, std::uint64_t last) {
-  std::vector<Gap> gaps;
-  std::ranges::copy_if(end.gaps, std::back_inserter(gaps),
-                       [&](const Gap& gap) { return gap.message >= first && gap.message <= last; });
+  std::vector<Gap> gaps = filtered(
+      end.gaps, [&](const Gap& gap) { return gap.message >= first && gap.message <= last; });
   std::ranges::sort(gaps, {}, &Gap::message);
   return gaps;
 }
@@ -142,19 +142,17 @@ class Judge {
   void judge(const Sample& sample, std::uint64_t local, std::uint64_t peer) {
     ++data_.late;
     const std::uint64_t half_ns = (sample.length_ns - usual_ns() + 1) / 2;
-    if (local >= half_ns && peer < half_ns) {
-      causes_->local.record(sample.length_ns);
-    } else if (peer >= half_ns && local < half_ns) {
-      causes_->peer.record(sample.length_ns);
-    } else if (local + peer >= half_ns) {
-      causes_->undecided.record(sample.length_ns);
+    const bool by_local = local >= half_ns, by_peer = peer >= half_ns;
+    Histogram* cause = &causes_->undecided;
+    if (by_local != by_peer)
+      cause = by_local ? &causes_->local : &causes_->peer;
+    else if (local + peer >= half_ns)
       ++data_.both;
-    } else if (half_ns < gaps_kept_ns()) {
-      causes_->undecided.record(sample.length_ns);
+    else if (half_ns < gaps_kept_ns())
       ++data_.not_kept;
-    } else {
-      causes_->path.record(sample.length_ns);
-    }
+    else
+      cause = &causes_->path;
+    cause->record(sample.length_ns);
   }
 
   /// Late samples that only the histogram knows.
@@ -239,16 +237,16 @@ class BusyPeriods {
               std::vector<Gap> peer_gaps, std::vector<Gap>& stalls)
       : limit_ns_(limit_ns),
         turn_ns_(own.gap_limit_ns),
+        late_(filtered(own.samples,
+                       [&](const Sample& sample) { return sample.length_ns >= limit_ns; })),
+        by_message_(late_),
         local_(std::move(local_gaps)),
         peer_(std::move(peer_gaps)),
         local_costs_(local_.size()),
         peer_costs_(peer_.size()),
         stalls_(stalls) {
-    std::ranges::copy_if(own.samples, std::back_inserter(late_),
-                         [&](const Sample& sample) { return sample.length_ns >= limit_ns; });
     std::ranges::sort(local_, {}, &Gap::begun_ns);
     std::ranges::sort(peer_, {}, &Gap::message);
-    by_message_ = late_;
     std::ranges::sort(by_message_, {}, &Sample::message);
     std::ranges::sort(late_, {}, &Sample::begun_ns);
   }
