@@ -47,6 +47,29 @@ std::vector<unsigned> chosen_cpus(const PlacementWish& wish) {
   return cpus;
 }
 
+DeviceLocality locality_of(std::string_view device, const std::filesystem::path& sysfs) {
+  if (device.empty()) return {};
+  return {.numa_node = device_numa_node(device, sysfs),
+          .cpus = cpus_in(sysfs / "class/infiniband" / device / "device/local_cpulist")};
+}
+
+/// The CPUs in an order in which each physical core comes once before the second hardware
+/// thread of any.
+std::vector<unsigned> cores_first(std::span<const unsigned> cpus,
+                                  const std::filesystem::path& sysfs) {
+  std::vector<std::pair<std::size_t, unsigned>> ranked;  // how many of its core come before it
+  for (const unsigned cpu : cpus) {
+    const auto siblings =
+        cpus_in(sysfs / fmt::format("devices/system/cpu/cpu{}/topology/thread_siblings_list", cpu));
+    ranked.emplace_back(
+        std::ranges::count_if(siblings,
+                              [&](unsigned other) { return other < cpu && holds(cpus, other); }),
+        cpu);
+  }
+  std::ranges::sort(ranked);
+  return mapped(ranked, [](const auto& each) { return each.second; });
+}
+
 /// Chooses CPUs near the device. @return  why not; empty: it has
 std::string go_near(Placement& placement, const PlacementWish& wish, CpuClaims& claims,
                     const HostCpus& host) {
@@ -55,9 +78,8 @@ std::string go_near(Placement& placement, const PlacementWish& wish, CpuClaims& 
     return fmt::format("the kernel names no NUMA node of {}", wish.device);
   const std::string node =
       fmt::format("NUMA node {}, that of {},", *placement.device.numa_node, wish.device);
-  std::vector<unsigned> near;
-  std::ranges::copy_if(placement.device.cpus, std::back_inserter(near),
-                       [&](unsigned cpu) { return holds(host.allowed, cpu); });
+  std::vector<unsigned> near =
+      filtered(placement.device.cpus, [&](unsigned cpu) { return holds(host.allowed, cpu); });
   const std::uint64_t needed = std::max(wish.needed, wish.loops);
   if (near.size() < needed)
     return fmt::format("of the CPUs of {} this process may use {}, and {} needed", node,
@@ -75,27 +97,6 @@ std::string go_near(Placement& placement, const PlacementWish& wish, CpuClaims& 
 
 }  // namespace
 
-DeviceLocality locality_of(std::string_view device, const std::filesystem::path& sysfs) {
-  if (device.empty()) return {};
-  return {.numa_node = device_numa_node(device, sysfs),
-          .cpus = cpus_in(sysfs / "class/infiniband" / device / "device/local_cpulist")};
-}
-
-std::vector<unsigned> cores_first(std::span<const unsigned> cpus,
-                                  const std::filesystem::path& sysfs) {
-  std::vector<std::pair<std::size_t, unsigned>> ranked;  // how many of its core come before it
-  for (const unsigned cpu : cpus) {
-    const auto siblings =
-        cpus_in(sysfs / fmt::format("devices/system/cpu/cpu{}/topology/thread_siblings_list", cpu));
-    ranked.emplace_back(
-        std::ranges::count_if(siblings,
-                              [&](unsigned other) { return other < cpu && holds(cpus, other); }),
-        cpu);
-  }
-  std::ranges::sort(ranked);
-  return mapped(ranked, [](const auto& each) { return each.second; });
-}
-
 Placement choose_placement(const PlacementWish& wish, CpuClaims& claims, const HostCpus& host) {
   Placement placement{.device = locality_of(wish.device, host.sysfs), .allowed = host.allowed};
   if (wish.core.empty() || wish.core == kNearDevice) {
@@ -108,7 +109,7 @@ Placement choose_placement(const PlacementWish& wish, CpuClaims& claims, const H
     placement.cpus = chosen_cpus(wish);
     for (const unsigned cpu : placement.cpus)
       if (!holds(host.allowed, cpu)) refuse_cpu(wish.option, cpu, host.allowed);
-    placement.claims = claims.mark(placement.cpus);
+    placement.claims = claims.mark(placement.cpus, placement.cpus.size());
   }
   return placement;
 }
@@ -206,7 +207,7 @@ std::vector<CpuClaim> CpuClaims::take(std::span<const unsigned> cpus, std::size_
   std::vector<unsigned> order(cpus.begin(), cpus.end());
   std::stable_partition(order.begin(), order.end(),
                         [this](unsigned cpu) { return holds(last_, cpu); });
-  std::vector<CpuClaim> taken = claim_first(order, count);
+  std::vector<CpuClaim> taken = mark(order, count);
   if (taken.size() < count) return {};
   std::ranges::sort(taken, {},
                     [&](const CpuClaim& each) { return std::ranges::find(cpus, each.cpu); });
@@ -215,12 +216,7 @@ std::vector<CpuClaim> CpuClaims::take(std::span<const unsigned> cpus, std::size_
   return taken;
 }
 
-std::vector<CpuClaim> CpuClaims::mark(std::span<const unsigned> cpus) const {
-  return claim_first(cpus, cpus.size());
-}
-
-std::vector<CpuClaim> CpuClaims::claim_first(std::span<const unsigned> cpus,
-                                             std::size_t most) const {
+std::vector<CpuClaim> CpuClaims::mark(std::span<const unsigned> cpus, std::size_t most) const {
   std::vector<CpuClaim> taken;
   for (const unsigned cpu : cpus) {
     if (taken.size() == most) break;

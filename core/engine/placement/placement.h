@@ -71,14 +71,12 @@ class CpuClaims {
   /// @return in the order of `cpus`; empty: too few are free, and none is taken
   std::vector<CpuClaim> take(std::span<const unsigned> cpus, std::size_t count);
 
-  /// Takes those of the CPUs that are free. A CPU that another process has claimed is no error: the
-  /// user has chosen it.
-  std::vector<CpuClaim> mark(std::span<const unsigned> cpus) const;
+  /// Takes those of the CPUs that are free, in their order, and no more than so many. A CPU that
+  /// another process has claimed is no error: the user has chosen it.
+  std::vector<CpuClaim> mark(std::span<const unsigned> cpus, std::size_t most) const;
 
  private:
   std::optional<CpuClaim> claim(unsigned cpu) const;
-  /// The first `most` that are free, in the order of `cpus`.
-  std::vector<CpuClaim> claim_first(std::span<const unsigned> cpus, std::size_t most) const;
 
   const std::string prefix_;
   std::vector<unsigned> last_;
@@ -93,13 +91,6 @@ struct DeviceLocality {
   std::optional<int> numa_node;  ///< nullopt: the kernel does not tell (always so for rxe)
   std::vector<unsigned> cpus;    ///< local_cpulist; empty: the kernel does not tell
 };
-
-DeviceLocality locality_of(std::string_view device, const std::filesystem::path& sysfs = "/sys");
-
-/// The CPUs in an order in which each physical core comes once before the second hardware
-/// thread of any.
-std::vector<unsigned> cores_first(std::span<const unsigned> cpus,
-                                  const std::filesystem::path& sysfs = "/sys");
 
 /// An end's wishes for its placement.
 struct PlacementWish {
