@@ -158,7 +158,6 @@ Endpoint::Endpoint(OpenDevice& device, const DeviceCase& test_case)
       layout_(layout_of(case_, role_)),
       depths_(queue_depths_of(case_, role_)),
       where_(device.port.where()),
-      qkey_(case_.by_cm() || case_.multicast() ? kCmQkey : kQkey),
       pkey_(choose_pkey(*device.context, device.port, case_.path)),
       info_(endpoint_info_of(device)),
       memory_(*device.context, device.limits.max_dm_size_bytes,
@@ -168,13 +167,13 @@ Endpoint::Endpoint(OpenDevice& device, const DeviceCase& test_case)
       domain_(*device.context,
               case_.shares_qps() && role_ == Role::initiator ? 0 : case_.queues.thread_domain,
               where_) {
+  if (case_.by_cm() || case_.multicast()) info_.qkey = kCmQkey;
   register_memory();
   make_credits();
   create_cqs();
   if (case_.shared_receives() && posts_receives(case_, role_)) create_srq();
   create_qps();
 
-  info_.qkey = qkey_;
   for (const Qp& qp : qps_) {
     view_.qps.push_back(qp.get());
     if (case_.extended_api()) view_.extended_qps.push_back(ibv_qp_to_qp_ex(qp.get()));
@@ -386,8 +385,8 @@ void Endpoint::create_qps() {
                     error);
     qps_.push_back(std::move(qp));
     view_.inline_bytes = wanted;  // the device may have made room for more
-    to_init(*qps_.back(), case_.transport, device_.port.number, pkey_.index, peer_access(), qkey_,
-            where_);
+    to_init(*qps_.back(), case_.transport, device_.port.number, pkey_.index, peer_access(),
+            info_.qkey, where_);
   }
   if (posts_sends(case_, role_)) require_counted_pieces(device_, case_, view_.inline_bytes);
 }

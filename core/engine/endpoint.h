@@ -161,7 +161,6 @@ class Endpoint {
   Layout layout_;
   QueueDepths depths_;
   std::string where_;
-  std::uint32_t qkey_;
   PkeyEntry pkey_;
   EndpointInfo info_;
   EndpointView view_;
