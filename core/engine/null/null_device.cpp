@@ -195,32 +195,22 @@ namespace {
 
 // Polling by the extended interface: `out` is the completion that is being read.
 
-int show_next(NullCq& cq) {
-  if (cq.out == cq.in) return ENOENT;
-  const ibv_wc& wc = cq.ring[cq.out & (cq.ring.size() - 1)];
-  cq.cq.wr_id = wc.wr_id;
-  cq.cq.status = wc.status;
-  return 0;
-}
-
-int start_poll(ibv_cq_ex* verbs_cq, ibv_poll_cq_attr*) {
-  NullCq& cq = null_cq(verbs_cq);
-  return ++cq.polls % kEmptyEvery == 0 ? ENOENT : show_next(cq);
-}
-int next_poll(ibv_cq_ex* verbs_cq) {
-  NullCq& cq = null_cq(verbs_cq);
-  if (cq.out + 1 == cq.in) return ENOENT;
-  ++cq.out;
-  return show_next(cq);
-}
 const ibv_wc& shown(ibv_cq_ex* verbs_cq) {
   const NullCq& cq = null_cq(verbs_cq);
   return cq.ring[cq.out & (cq.ring.size() - 1)];
 }
 
+/// The loops begin and end a poll for each completion: there is no ibv_next_poll().
+int start_poll(ibv_cq_ex* verbs_cq, ibv_poll_cq_attr*) {
+  NullCq& cq = null_cq(verbs_cq);
+  if (++cq.polls % kEmptyEvery == 0 || cq.out == cq.in) return ENOENT;
+  verbs_cq->wr_id = shown(verbs_cq).wr_id;
+  verbs_cq->status = shown(verbs_cq).status;
+  return 0;
+}
+
 void extend(ibv_cq_ex& cq) {
   cq.start_poll = start_poll;
-  cq.next_poll = next_poll;
   cq.end_poll = [](ibv_cq_ex* each) { ++null_cq(each).out; };
   cq.read_imm_data = [](ibv_cq_ex* each) { return shown(each).imm_data; };
   cq.read_qp_num = [](ibv_cq_ex* each) { return shown(each).qp_num; };

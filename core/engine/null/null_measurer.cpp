@@ -26,12 +26,9 @@ struct NullRun {
   LoopResult end;
   LoopTally tally;
   std::unique_ptr<Histogram> latency = std::make_unique<Histogram>();
-  std::optional<LoadData> load;
-  std::optional<WatchData> watched;
   std::unique_ptr<LatencySeries> over_time;
-  std::vector<QpFigures> per_qp;
-  std::optional<PeakData> peak;
-  std::uint64_t buffer_bytes = 0;
+  std::optional<NullEndpoint> endpoint;
+  std::optional<Work> work;
   std::vector<LoopPlace> place;
   bool interrupted = false;
 };
@@ -40,15 +37,15 @@ void run_on_null(NullRun& run, const DeviceCase& test_case, const ClockChoice& c
                  const StopFlag& stop, const IntervalListener& on_interval = {},
                  std::optional<unsigned> cpu = {}) {
   auto pinned = std::make_unique<Pinned>(cpu, "--core");
-  NullEndpoint endpoint{test_case, Role::initiator};
-  Work work{test_case, Role::initiator, endpoint.layout(), endpoint.view()};
+  run.endpoint.emplace(test_case, Role::initiator);
+  Work& work =
+      run.work.emplace(test_case, Role::initiator, run.endpoint->layout(), run.endpoint->view());
   work.post_receives();
   auto scratch = std::make_unique<Histogram>();
   run.tally.latency = run.latency.get();
   run.tally.scratch = scratch.get();
   run.over_time = make_latency_series(test_case);
   run.tally.over_time = run.over_time.get();
-  run.buffer_bytes = endpoint.buffer_bytes();
   LoopPlan plan;
   fill_plan(plan, test_case);
   pinned.reset();  // the thread of `lines` is to run elsewhere
@@ -59,10 +56,6 @@ void run_on_null(NullRun& run, const DeviceCase& test_case, const ClockChoice& c
   run.end = choose_loop(test_case, Role::initiator, test_case->wait, clock.kind)(
       work.loop_state(), plan, clock, stop, run.tally);
   run.place = place_now();
-  run.load = work.load();
-  if (work.watch() != nullptr) run.watched = work.watch()->data(clock);
-  run.per_qp = work.per_qp(run.tally.elapsed_ns);
-  run.peak = work.peak(test_case->size_bytes, clock.counter.scale);
 }
 
 /// What the null device cannot do.
@@ -127,33 +120,36 @@ class NullMeasurer final : public Measurer {
   }
 
  private:
-  static Outcome outcome(const DeviceCase& test_case, NullRun& run, const Placement& placement) {
+  Outcome outcome(const DeviceCase& test_case, NullRun& run, const Placement& placement) const {
+    const Work& work = *run.work;
     Outcome outcome;
     outcome.effective = as_measured(test_case);
     outcome.operations = run.tally.operations;
     outcome.interrupted = run.interrupted;
     outcome.elapsed_ns = run.tally.elapsed_ns;
-    if (run.latency) outcome.latency = latency_of(test_case, *run.latency);
-    if (run.watched)
+    outcome.latency = latency_of(test_case, *run.latency);
+    if (const WatchLog* const watch = work.watch(); watch != nullptr)
       outcome.blame = judge_late_samples({.samples = outcome.latency->histogram,
                                           .late_ns = test_case->late_ns,
                                           .warmup = test_case->warmup,
-                                          .own = *run.watched,
+                                          .own = watch->data(clock_),
                                           .open_loop = test_case->open_loop()});
-    outcome.load = run.load;
+    outcome.load = work.load();
     outcome.over_time = over_time_of(run.over_time.get());
+    std::vector<QpFigures> figures = work.per_qp(run.tally.elapsed_ns);
     const FlowLabels labels{test_case->path.flow_label};
-    for (std::size_t i = 0; i < run.per_qp.size(); ++i) run.per_qp[i].flow_label = labels.of(i);
-    if (!run.per_qp.empty()) outcome.per_qp = per_qp_data(run.per_qp);
+    for (std::size_t i = 0; i < figures.size(); ++i) figures[i].flow_label = labels.of(i);
+    if (!figures.empty()) outcome.per_qp = per_qp_data(figures);
     if (test_case->pattern == Pattern::bandwidth)
-      outcome.bandwidth = BandwidthData{.messages = run.tally.operations,
-                                        .bytes = run.tally.operations * test_case->size_bytes,
-                                        .window_ns = run.tally.elapsed_ns,
-                                        .traffic_messages = run.tally.total,
-                                        .traffic_ns = run.tally.traffic_ns,
-                                        .peak = run.peak};
+      outcome.bandwidth =
+          BandwidthData{.messages = run.tally.operations,
+                        .bytes = run.tally.operations * test_case->size_bytes,
+                        .window_ns = run.tally.elapsed_ns,
+                        .traffic_messages = run.tally.total,
+                        .traffic_ns = run.tally.traffic_ns,
+                        .peak = work.peak(test_case->size_bytes, clock_.counter.scale)};
     outcome.work = {{"polls", run.tally.polls}};
-    outcome.resources = {{"buffer_bytes", run.buffer_bytes}};
+    outcome.resources = {{"buffer_bytes", run.endpoint->buffer_bytes()}};
     outcome.extra = {{"path", "null"},
                      {"placement",
                       {{"initiator", placement_json(placement_data(placement, run.place))},
