@@ -8,7 +8,6 @@
 #include <barrier>
 #include <cassert>
 #include <chrono>
-#include <cmath>
 #include <exception>
 #include <system_error>
 #include <thread>
@@ -17,6 +16,7 @@
 #include "core/engine/account/load.h"
 #include "core/engine/placement/placement.h"
 #include "core/instrument/histogram_data.h"
+#include "core/result/row_json.h"
 
 namespace rdmameter {
 namespace {
@@ -307,16 +307,12 @@ SideTally::SideTally(Runners runners) {
     cqes += tally.cqes;
     polls += tally.polls;
     traffic_ns = std::max(traffic_ns, tally.traffic_ns);
-    if (tally.elapsed_ns != 0)
-      rate_per_ns += static_cast<double>(tally.operations) / static_cast<double>(tally.elapsed_ns);
+    rate_per_ns += per_ns(tally.operations, tally.elapsed_ns);
     cpu_ns += runner->cpu_ns();
     has_loop = has_loop || runner->has_loop();
   }
-  if (runners.size() == 1)
-    elapsed_ns = runners.front()->tally().elapsed_ns;
-  else if (rate_per_ns > 0)
-    elapsed_ns =
-        static_cast<std::uint64_t>(std::llround(static_cast<double>(operations) / rate_per_ns));
+  elapsed_ns = runners.size() == 1 ? runners.front()->tally().elapsed_ns
+                                   : window_of(operations, rate_per_ns);
 }
 
 }  // namespace rdmameter

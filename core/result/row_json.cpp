@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
 #include <stdexcept>
 
 #include "core/instrument/histogram.h"
@@ -12,11 +13,6 @@
 namespace rdmameter {
 
 namespace {
-
-/// @return bytes or messages per ns
-double per_ns(std::uint64_t amount, std::uint64_t window_ns) {
-  return window_ns == 0 ? 0.0 : static_cast<double>(amount) / static_cast<double>(window_ns);
-}
 
 /// @throws std::logic_error  a vector by rank has not one element for each
 void check_lengths(const TopologyData& data) {
@@ -67,6 +63,15 @@ void complete(Row& row, const CheckedJson& json) {
   const std::string_view suffix = name_in(kNameSuffixes, row.status);
   if (name.text() != row.name + std::string(suffix))
     name.fail(fmt::format("is not `run_name` and \"{}\"", suffix));
+}
+
+double per_ns(std::uint64_t amount, std::uint64_t window_ns) {
+  return window_ns == 0 ? 0.0 : static_cast<double>(amount) / static_cast<double>(window_ns);
+}
+
+std::uint64_t window_of(std::uint64_t messages, double rate_per_ns) {
+  if (rate_per_ns == 0) return 0;
+  return static_cast<std::uint64_t>(std::llround(static_cast<double>(messages) / rate_per_ns));
 }
 
 double bandwidth_gbps(std::uint64_t bytes, std::uint64_t window_ns) {

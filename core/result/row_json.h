@@ -55,6 +55,12 @@ inline constexpr auto kEndedNames = names_to<UntilData::Ended::not_measured>(
 inline constexpr auto kStragglerNames =
     names_to<Straggler::Verdict::unknown>("none", "node", "path", "direction", "unknown");
 
+/// Bytes or messages per ns; 0 for an empty window.
+double per_ns(std::uint64_t amount, std::uint64_t window_ns);
+/// The window in which so many messages have this rate; 0 for none. Of loops that each have a
+/// window of their own under one load, all messages have the sum of their rates.
+std::uint64_t window_of(std::uint64_t messages, double rate_per_ns);
+
 /// Payload over window, and messages over window; 0 for an empty window.
 double bandwidth_gbps(std::uint64_t bytes, std::uint64_t window_ns);           ///< [1e9 bits/s]
 double bandwidth_mmsg_per_s(std::uint64_t messages, std::uint64_t window_ns);  ///< [1e6 messages/s]

@@ -6,6 +6,7 @@
 
 #include "core/engine/layout/layout.h"
 #include "core/result/row_fields.h"
+#include "core/result/row_json.h"
 
 namespace rdmameter {
 
@@ -66,18 +67,11 @@ namespace {
 /// the rate the sum of both. @tparam Part  BandwidthData, PeakData
 template <class Part>
 void add_rate(Part& sum, const Part& other) {
-  const auto rate = [](const Part& one) {
-    return one.window_ns == 0
-               ? 0.0
-               : static_cast<double>(one.messages) / static_cast<double>(one.window_ns);
-  };
-  const double rates = rate(sum) + rate(other);
+  const double rates =
+      per_ns(sum.messages, sum.window_ns) + per_ns(other.messages, other.window_ns);
   sum.messages += other.messages;
   sum.bytes += other.bytes;
-  sum.window_ns =
-      rates == 0
-          ? 0
-          : static_cast<std::uint64_t>(std::llround(static_cast<double>(sum.messages) / rates));
+  sum.window_ns = window_of(sum.messages, rates);
 }
 
 }  // namespace

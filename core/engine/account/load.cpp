@@ -6,6 +6,7 @@
 #include <random>
 
 #include "core/instrument/histogram_data.h"
+#include "core/result/row_json.h"
 
 namespace rdmameter {
 namespace {
@@ -18,15 +19,6 @@ std::uint64_t gap_count(const TestCase& test_case) {
   const std::uint64_t burst = test_case.burst();
   const std::uint64_t bursts = std::max<std::uint64_t>(std::min(wanted, kMaxGaps) / burst, 1);
   return bursts * burst;
-}
-
-double per_ns(std::uint64_t requests, std::uint64_t window_ns) {
-  return window_ns == 0 ? 0 : static_cast<double>(requests) / static_cast<double>(window_ns);
-}
-
-std::uint64_t window_of(std::uint64_t requests, double rate_per_ns) {
-  if (rate_per_ns == 0) return 0;
-  return static_cast<std::uint64_t>(std::llround(static_cast<double>(requests) / rate_per_ns));
 }
 
 /// @param sum  empty, or of the same mix
