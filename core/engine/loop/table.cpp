@@ -33,7 +33,8 @@ const Instances* instances_for(const TestCase& test_case, Role role, bool credit
   return nullptr;
 }
 
-/// The place of a wait in ChosenCalls.
+}  // namespace
+
 std::size_t place_of(Wait wait) {
   switch (wait) {
     case Wait::automatic:
@@ -46,8 +47,6 @@ std::size_t place_of(Wait wait) {
   }
   return 0;
 }
-
-}  // namespace
 
 bool keeps_each_qp(const TestCase& test_case) {
   return test_case.qps > 1 && !test_case.watched() && !test_case.shares_qps() &&

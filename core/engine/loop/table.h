@@ -27,6 +27,10 @@ MeasuredLoop choose_loop(const TestCase& test_case, Role role, Wait wait, ClockC
 /// kept; not where the receiver counts.
 bool keeps_each_qp(const TestCase& test_case);
 
+/// The place of a wait in a table of loops: spin, yield, event.
+/// @param wait  not Wait::automatic
+std::size_t place_of(Wait wait);
+
 /// The poll function for a CqRing of this end. Only the initiator keeps timestamps.
 PollFunction choose_poll(const TestCase& test_case, Role role);
 

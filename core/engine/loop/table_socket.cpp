@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <array>
+
 #include "core/engine/loop/socket.h"
 #include "core/engine/loop/table.h"
 
@@ -22,35 +24,27 @@ LoopResult run(SocketState& loop_state, const LoopPlan& plan, const ClockChoice&
     return ping_responder<Clock, Waiter>(loop_state, plan, clock, stop, tally);
 }
 
-template <Pattern kPattern, Role kRole, class Waiter>
-SocketLoop by_clock(ClockChoice::Kind clock) {
-  return clock == ClockChoice::Kind::counter ? run<kPattern, kRole, CounterClock, Waiter>
-                                             : run<kPattern, kRole, KernelClock, Waiter>;
-}
+/// By wait: see place_of().
+template <Pattern kPattern, Role kRole, class Clock>
+constexpr std::array<SocketLoop, 3> kByWait = {run<kPattern, kRole, Clock, Spin>,
+                                               run<kPattern, kRole, Clock, Yield>,
+                                               run<kPattern, kRole, Clock, Sleep>};
 
+/// [clock is the CPU's counter][wait]
 template <Pattern kPattern, Role kRole>
-SocketLoop by_wait(Wait wait, ClockChoice::Kind clock) {
-  switch (wait) {
-    case Wait::automatic:
-    case Wait::spin:
-      return by_clock<kPattern, kRole, Spin>(clock);
-    case Wait::yield:
-      return by_clock<kPattern, kRole, Yield>(clock);
-    case Wait::event:
-      return by_clock<kPattern, kRole, Sleep>(clock);
-  }
-  return nullptr;
-}
+constexpr std::array kLoops = {kByWait<kPattern, kRole, KernelClock>,
+                               kByWait<kPattern, kRole, CounterClock>};
 
 }  // namespace
 
 SocketLoop choose_socket_loop(Pattern pattern, Role role, Wait wait, ClockChoice::Kind clock) {
   const bool initiator = role == Role::initiator;
-  if (pattern == Pattern::bandwidth)
-    return initiator ? by_wait<Pattern::bandwidth, Role::initiator>(wait, clock)
-                     : by_wait<Pattern::bandwidth, Role::responder>(wait, clock);
-  return initiator ? by_wait<Pattern::ping_pong, Role::initiator>(wait, clock)
-                   : by_wait<Pattern::ping_pong, Role::responder>(wait, clock);
+  const auto& bandwidth = initiator ? kLoops<Pattern::bandwidth, Role::initiator>
+                                    : kLoops<Pattern::bandwidth, Role::responder>;
+  const auto& ping_pong = initiator ? kLoops<Pattern::ping_pong, Role::initiator>
+                                    : kLoops<Pattern::ping_pong, Role::responder>;
+  const auto& loops = pattern == Pattern::bandwidth ? bandwidth : ping_pong;
+  return loops[clock == ClockChoice::Kind::counter ? 1 : 0][place_of(wait)];
 }
 
 }  // namespace rdmameter
