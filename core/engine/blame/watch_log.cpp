@@ -2,7 +2,7 @@
 #include "core/engine/blame/watch_log.h"
 
 #include <algorithm>
-#include <ctime>
+#include <chrono>
 #include <limits>
 
 namespace rdmameter {
@@ -13,11 +13,9 @@ constexpr std::uint64_t kLeastGap_ns = 200;
 /// Of a limit of late samples: gaps that are much shorter make none late.
 constexpr std::uint64_t kGapsPerLimit = 16;
 
-std::uint64_t time_of(clockid_t id) {
-  timespec time;
-  clock_gettime(id, &time);
-  return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000U +
-         static_cast<std::uint64_t>(time.tv_nsec);
+template <class Clock>
+std::int64_t now_ns() {
+  return std::chrono::nanoseconds(Clock::now().time_since_epoch()).count();
 }
 
 std::size_t most_samples(Role role) {
@@ -44,8 +42,8 @@ void WatchLog::begin(const ClockChoice& clock) {
   watch_.set_least();
   watch_.sample_limit = late_ns_ == kAuto ? 0 : clock.counter.to_ticks(late_ns_);
   began_ticks_ = clock.now();
-  began_ns_ = time_of(CLOCK_MONOTONIC);
-  began_utc_ns_ = static_cast<std::int64_t>(time_of(CLOCK_REALTIME));
+  began_ns_ = static_cast<std::uint64_t>(now_ns<std::chrono::steady_clock>());
+  began_utc_ns_ = now_ns<std::chrono::system_clock>();
 }
 
 WatchData WatchLog::data(const ClockChoice& clock) const {
