@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include "core/engine/layout/layout.h"
+#include "core/engine/loop/numbers.h"
 #include "core/engine/loop/step.h"
 #include "core/engine/loop/table.h"
 #include "core/instrument/clock.h"
@@ -66,6 +67,21 @@ constexpr Instances kInstances = {
     {instances::kDirect<Loop, ClassicPost>, instances::kDirect<Loop, ChosenPost>},
     {instances::kByWait<Loop, KernelClock>, instances::kByWait<Loop, CounterClock>}};
 
+/// The instances of a bandwidth's loop by where its messages have their numbers.
+/// @tparam Without  the policy where they have none
+template <template <class> class Loop, class Without = Unnumbered>
+const Instances& instances_by(NumberPlace numbers) {
+  switch (numbers) {
+    case NumberPlace::none:
+      return kInstances<Loop<Without>>;
+    case NumberPlace::payload:
+      return kInstances<Loop<NumberedPayload>>;
+    case NumberPlace::immediate:
+      return kInstances<Loop<NumberedImmediate>>;
+  }
+  return kInstances<Loop<Without>>;
+}
+
 // Where each loop is compiled.
 const Instances& ping_instances(const TestCase& test_case);
 const Instances& ping_instances_per_qp(const TestCase& test_case);
@@ -73,6 +89,7 @@ const Instances& pong_instances(const TestCase& test_case);
 /// @return nullptr where this end takes no part
 const Instances* watched_instances(const TestCase& test_case, Role role);
 const Instances& completion_instances(bool per_qp);
+/// @param per_qp  of messages without numbers
 const Instances& bandwidth_instances(NumberPlace numbers, bool per_qp);
 const Instances& timed_bandwidth_instances(NumberPlace numbers);
 const Instances& receive_instances(NumberPlace numbers);

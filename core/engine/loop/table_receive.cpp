@@ -14,15 +14,7 @@ struct Receive {
 }  // namespace
 
 const Instances& receive_instances(NumberPlace numbers) {
-  switch (numbers) {
-    case NumberPlace::none:
-      return kInstances<Receive<Unnumbered>>;
-    case NumberPlace::payload:
-      return kInstances<Receive<NumberedPayload>>;
-    case NumberPlace::immediate:
-      return kInstances<Receive<NumberedImmediate>>;
-  }
-  return kInstances<Receive<Unnumbered>>;
+  return instances_by<Receive>(numbers);
 }
 
 }  // namespace rdmameter

@@ -14,15 +14,7 @@ struct Bandwidth {
 }  // namespace
 
 const Instances& bandwidth_instances(NumberPlace numbers, bool per_qp) {
-  switch (numbers) {
-    case NumberPlace::none:
-      return per_qp ? kInstances<Bandwidth<EachQp<Unnumbered>>> : kInstances<Bandwidth<Unnumbered>>;
-    case NumberPlace::payload:
-      return kInstances<Bandwidth<NumberedPayload>>;
-    case NumberPlace::immediate:
-      return kInstances<Bandwidth<NumberedImmediate>>;
-  }
-  return kInstances<Bandwidth<Unnumbered>>;
+  return per_qp ? kInstances<Bandwidth<EachQp<Unnumbered>>> : instances_by<Bandwidth>(numbers);
 }
 
 }  // namespace rdmameter

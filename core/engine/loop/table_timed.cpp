@@ -16,15 +16,7 @@ struct TimedBandwidth {
 }  // namespace
 
 const Instances& timed_bandwidth_instances(NumberPlace numbers) {
-  switch (numbers) {
-    case NumberPlace::none:
-      break;
-    case NumberPlace::payload:
-      return kInstances<TimedBandwidth<NumberedPayload>>;
-    case NumberPlace::immediate:
-      return kInstances<TimedBandwidth<NumberedImmediate>>;
-  }
-  return kInstances<TimedBandwidth<EachQp<Unnumbered>>>;
+  return instances_by<TimedBandwidth, EachQp<Unnumbered>>(numbers);
 }
 
 }  // namespace rdmameter
