@@ -145,16 +145,12 @@ PerQpData per_qp_data(std::span<const QpFigures> figures) {
     if constexpr (std::same_as<decltype(list), const std::vector<double>&>)
       add_spread(data, key, list);
   });
-  if (!data.messages_per_s.empty()) {
-    double sum = 0, squares = 0;
-    for (const double rate : data.messages_per_s) {
-      sum += rate;
-      squares += rate * rate;
-    }
-    // What divides evenly may come out above 1 by a double's last digit.
-    if (squares > 0)
-      data.jain = std::min(1.0, sum * sum / (static_cast<double>(figures.size()) * squares));
-  }
+  const std::vector<double>& rates = data.messages_per_s;
+  const double sum = std::accumulate(rates.begin(), rates.end(), 0.0);
+  const double squares = std::inner_product(rates.begin(), rates.end(), rates.begin(), 0.0);
+  // What divides evenly may come out above 1 by a double's last digit.
+  if (squares > 0)
+    data.jain = std::min(1.0, sum * sum / (static_cast<double>(figures.size()) * squares));
   const std::vector<double> times = times_of(data);
   std::vector<std::uint64_t> order(data.qps);
   std::iota(order.begin(), order.end(), 0);
