@@ -12,7 +12,7 @@ namespace rdmameter {
 
 CompletionQueues::CompletionQueues(ibv_context& context, const CqPlan& plan,
                                    const TestCase& test_case, const std::string& where)
-    : queues_(std::make_unique<Queue[]>(plan.count)), count_(plan.count) {
+    : queues_(std::make_unique<Queue[]>(plan.count)) {
   const std::string object = fmt::format("{} of {} entries on {}", plan.which, plan.entries, where);
   if (test_case.wait == Wait::event) {
     channel_.reset(check_pointer([&] { return ibv_create_comp_channel(&context); },
@@ -21,7 +21,10 @@ CompletionQueues::CompletionQueues(ibv_context& context, const CqPlan& plan,
     const int flags = fcntl(channel_->fd, F_GETFL);
     check_minus_one(fcntl(channel_->fd, F_SETFL, flags | O_NONBLOCK), "fcntl", object);
   }
-  for (std::uint64_t i = 0; i < count_; ++i) create(queues_[i], context, plan, test_case, object);
+  for (std::uint64_t i = 0; i < plan.count; ++i) {
+    create(queues_[i], context, plan, test_case, object);
+    all_.push_back(queues_[i].get());
+  }
 }
 
 void CompletionQueues::create(Queue& queue, ibv_context& context, const CqPlan& plan,
@@ -72,12 +75,6 @@ bool CompletionQueues::create_single_threaded(Queue& queue, ibv_context& context
 CompletionQueues::Queue::~Queue() {
   // ibv_destroy_cq() waits until every event that was taken has been acknowledged.
   if (events.unacknowledged != 0) ibv_ack_cq_events(get(), events.unacknowledged);
-}
-
-std::vector<ibv_cq*> CompletionQueues::all() const {
-  std::vector<ibv_cq*> list;
-  for (std::uint64_t i = 0; i < count_; ++i) list.push_back(queues_[i].get());
-  return list;
 }
 
 }  // namespace rdmameter

@@ -33,7 +33,7 @@ class CompletionQueues {
                    const std::string& where);
   CompletionQueues(CompletionQueues&&) = delete;  // the CQs point to their events
 
-  std::vector<ibv_cq*> all() const;
+  const std::vector<ibv_cq*>& all() const noexcept { return all_; }
   /// How many of them were made for one thread.
   std::uint64_t single_threaded() const noexcept { return single_threaded_; }
 
@@ -56,7 +56,7 @@ class CompletionQueues {
 
   CompChannel channel_;
   std::unique_ptr<Queue[]> queues_;
-  std::uint64_t count_;
+  std::vector<ibv_cq*> all_;
   std::uint64_t single_threaded_ = 0;
 };
 

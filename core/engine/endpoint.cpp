@@ -212,12 +212,6 @@ void Endpoint::register_memory() {
   for (std::size_t i = begin; i < end; ++i) info_.rkeys.push_back(mrs_[i]->rkey);
 }
 
-/// What the peer may do by way of its QPs.
-int Endpoint::peer_access() const {
-  const int of_case = remote_access(case_, is_iwarp(*device_.context));
-  return credits_ && role_ == Role::initiator ? of_case | IBV_ACCESS_REMOTE_WRITE : of_case;
-}
-
 void Endpoint::make_credits() {
   const bool iwarp = is_iwarp(*device_.context);
   if (iwarp && case_.open_loop() && case_.takes_receive())
@@ -374,6 +368,8 @@ std::uint32_t Endpoint::inline_to_ask() const {
 void Endpoint::create_qps() {
   std::uint32_t wanted =
       case_.queues.inline_bytes == kDeviceMax ? find_max_inline() : inline_to_ask();
+  int access = remote_access(case_, is_iwarp(*device_.context));
+  if (credits_ && role_ == Role::initiator) access |= IBV_ACCESS_REMOTE_WRITE;
   for (std::uint64_t i = 0; i < case_.qps; ++i) {
     Qp qp = try_qp(i, wanted);
     if (!qp && i == 0 && case_.queues.inline_bytes == kAuto && wanted != 0)
@@ -385,8 +381,8 @@ void Endpoint::create_qps() {
                     error);
     qps_.push_back(std::move(qp));
     view_.inline_bytes = wanted;  // the device may have made room for more
-    to_init(*qps_.back(), case_.transport, device_.port.number, pkey_.index, peer_access(),
-            info_.qkey, where_);
+    to_init(*qps_.back(), case_.transport, device_.port.number, pkey_.index, access, info_.qkey,
+            where_);
   }
   if (posts_sends(case_, role_)) require_counted_pieces(device_, case_, view_.inline_bytes);
 }

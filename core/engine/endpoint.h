@@ -134,7 +134,6 @@ class Endpoint {
  private:
   void register_memory();
   void make_credits();
-  int peer_access() const;
   /// Of an area in the memory [bytes].
   std::size_t offset_of(Area Layout::*area) const;
   AreaView register_area(Area Layout::*area, int access);
