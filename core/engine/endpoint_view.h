@@ -25,6 +25,10 @@ struct AreaView {
   std::byte* host = nullptr;         ///< null: the CPU cannot reach it
   std::vector<std::uint32_t> lkeys;  ///< of each QP, or one for all
   std::uint32_t lkey(std::uint64_t qp) const { return key_of(lkeys, qp); }
+  /// A byte as the CPU reaches it; null: it cannot.
+  std::uint8_t* byte(std::uint64_t offset) const {
+    return host == nullptr ? nullptr : reinterpret_cast<std::uint8_t*>(host) + offset;
+  }
 };
 
 /// Borrowed from an endpoint, which must outlive it and every WR built from it.

@@ -169,12 +169,9 @@ Work::Work(const TestCase& test_case, Role role, const Layout& layout, const End
   if (test_case.pattern != Pattern::ping_pong) return;
   for (std::uint32_t qp = 0; qp < loop_state_.lane_count; ++qp) {
     Lane& lane = lanes_[qp];
-    if (view.source.host != nullptr)
-      lane.departure =
-          reinterpret_cast<std::uint8_t*>(view.source.host) + layout.source.last_byte(qp, 0);
+    lane.departure = view.source.byte(layout.source.last_byte(qp, 0));
     if (test_case.takes_receive()) continue;
-    lane.arrival =
-        reinterpret_cast<std::uint8_t*>(view.target.host) + layout.target.last_byte(qp, 0);
+    lane.arrival = view.target.byte(layout.target.last_byte(qp, 0));
     lane.answered = *lane.arrival;
     loop_state_.sequence = lane.answered;  // alike in all, being poisoned
   }
@@ -391,10 +388,8 @@ void Work::build_receives(const TestCase& test_case, const Layout& layout,
       }
       RecvWork& work = recv_works_[first + i];
       work = {.ring = &rings_[r],
-              .number = view.target.host == nullptr
-                            ? nullptr
-                            : reinterpret_cast<const std::uint8_t*>(view.target.host) +
-                                  (ping_pong ? area.last_byte(qp, slot) : area.payload(qp, slot))};
+              .number =
+                  view.target.byte(ping_pong ? area.last_byte(qp, slot) : area.payload(qp, slot))};
       wrs[i] = {.wr_id = reinterpret_cast<std::uint64_t>(&work),
                 .next = (i + 1) % per_list == 0 ? nullptr : &wrs[i + 1],
                 .sg_list = sges == 0 ? nullptr : list,
