@@ -89,7 +89,7 @@ std::string go_near(Placement& placement, const PlacementWish& wish, CpuClaims& 
               near.end());
   std::erase_if(near, [&](unsigned cpu) { return holds(wish.avoid, cpu); });
   placement.claims = claims.take(near, wish.loops);
-  for (const CpuClaim& each : placement.claims) placement.cpus.push_back(each.cpu);
+  placement.cpus = mapped(placement.claims, &CpuClaim::cpu);
   if (!placement.cpus.empty()) return {};
   return fmt::format("of the CPUs of {} fewer than {} are free: other measurements have them", node,
                      wish.loops);
@@ -176,10 +176,8 @@ void complete(const PlacementData& data, const CheckedJson& json) {
 PlacementData placement_data(const Placement& placement, std::span<const LoopPlace> loops) {
   PlacementData data{.pinned = !placement.cpus.empty()};
   if (!placement.reason.empty()) data.reason = placement.reason;
-  for (const LoopPlace& each : loops) {
-    data.cpus.push_back(each.cpu);
-    data.numa_nodes.push_back(each.numa_node);
-  }
+  data.cpus = mapped(loops, &LoopPlace::cpu);
+  data.numa_nodes = mapped(loops, &LoopPlace::numa_node);
   const DeviceLocality& device = placement.device;
   if (device.numa_node) data.device_numa_node = static_cast<unsigned>(*device.numa_node);
   if (!device.cpus.empty()) data.device_cpus = cpu_list_text(device.cpus);
@@ -211,8 +209,7 @@ std::vector<CpuClaim> CpuClaims::take(std::span<const unsigned> cpus, std::size_
   if (taken.size() < count) return {};
   std::ranges::sort(taken, {},
                     [&](const CpuClaim& each) { return std::ranges::find(cpus, each.cpu); });
-  last_.clear();
-  for (const CpuClaim& each : taken) last_.push_back(each.cpu);
+  last_ = mapped(taken, &CpuClaim::cpu);
   return taken;
 }
 
