@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <cassert>
+
 #include "core/engine/loop/bandwidth.h"
 #include "core/engine/loop/table_instances.h"
 
@@ -14,6 +16,7 @@ struct Bandwidth {
 }  // namespace
 
 const Instances& bandwidth_instances(NumberPlace numbers, bool per_qp) {
+  assert(!per_qp || numbers == NumberPlace::none);
   return per_qp ? kInstances<Bandwidth<EachQp<Unnumbered>>> : instances_by<Bandwidth>(numbers);
 }
 

@@ -71,8 +71,8 @@ class CpuClaims {
   /// @return in the order of `cpus`; empty: too few are free, and none is taken
   std::vector<CpuClaim> take(std::span<const unsigned> cpus, std::size_t count);
 
-  /// Takes those of the CPUs that are free, in their order, and no more than so many. A CPU that
-  /// another process has claimed is no error: the user has chosen it.
+  /// Takes those of the CPUs that are free, in their order, and no more than so many. For CPUs that
+  /// the user has chosen: that another process has claimed one is no error.
   std::vector<CpuClaim> mark(std::span<const unsigned> cpus, std::size_t most) const;
 
  private:
