@@ -26,9 +26,8 @@ VarianceEstimate variance_of(const std::vector<double>& values) {
   return {squares_around(values, mean(values)) / degrees, degrees};
 }
 
-std::size_t batches_with(const BatchValues& batches) {
-  return static_cast<std::size_t>(
-      std::ranges::count_if(batches, [](const auto& runs) { return !runs.empty(); }));
+std::size_t count_of(const BatchValues& batches, bool batches_are_replicates) {
+  return replicates_of(batches, batches_are_replicates).size();
 }
 
 /// What batches of one side do to the cases: their means by case, freed of the case's own mean.
@@ -91,13 +90,11 @@ double inverse(std::size_t count) {
   return count == 0 ? 0 : 1 / static_cast<double>(count);
 }
 
-/// A part of a change's variance, and how well it is known.
-struct VariancePart {
-  double variance = 0, degrees = INFINITY;
-};
+/// A part of a change's variance that is not there.
+constexpr VarianceEstimate kNoVariance{0, INFINITY};
 
 /// Welch and Satterthwaite: P(T >= change / error).
-double p_of(double change, const VariancePart& a, const VariancePart& b) {
+double p_of(double change, const VarianceEstimate& a, const VarianceEstimate& b) {
   const double variance = a.variance + b.variance;
   if (variance <= 0) return change > 0 ? 0 : 1;
   const double spread = a.variance * a.variance / a.degrees + b.variance * b.variance / b.degrees;
@@ -116,7 +113,7 @@ class Sweep {
 
   BatchChanges test() {
     result_.batches_are_replicates = std::ranges::all_of(cases_, [](const CaseSides& one) {
-      const std::size_t fewest = std::min(batches_with(one.base), batches_with(one.other));
+      const std::size_t fewest = std::min(count_of(one.base, true), count_of(one.other, true));
       return fewest == 0 || fewest >= kBatchReplicates;
     });
     learn_batches();
@@ -134,12 +131,11 @@ class Sweep {
  private:
   bool as_batches() const { return result_.batches_are_replicates; }
 
-  VariancePart with_prior(const VarianceEstimate& learnt) const {
-    const double degrees = prior_.weight + learnt.degrees;
-    const double variance =
-        prior_.deviation * prior_.deviation * prior_.weight + learnt.variance * learnt.degrees;
-    if (learnt.degrees == 0) return {prior_.deviation * prior_.deviation};
-    return {variance / degrees, degrees};
+  double prior_variance() const { return prior_.deviation * prior_.deviation; }
+
+  VarianceEstimate with_prior(const VarianceEstimate& learnt) const {
+    if (learnt.degrees == 0) return {prior_variance(), INFINITY};
+    return pooled({prior_variance(), prior_.weight}, learnt);
   }
 
   /// What all cases of a batch share, and each case's own part.
@@ -150,11 +146,10 @@ class Sweep {
       const auto degrees = static_cast<double>(side->common.size() - 1);
       common = pooled(common, {squares_around(side->common, 0) / degrees, degrees});
     }
-    std::vector<VarianceEstimate> own;
-    for (std::size_t i = 0; i < cases_.size(); ++i) own.push_back(own_batches(i));
+    for (std::size_t i = 0; i < cases_.size(); ++i) own_.push_back(own_batches(i));
     result_.measured = common.degrees > 0;
-    common_ = result_.measured ? with_prior(common) : VariancePart{};
-    by_case_ = with_prior(mean_of(own));
+    common_ = result_.measured ? with_prior(common) : kNoVariance;
+    by_case_ = with_prior(mean_of(own_));
   }
 
   /// Batches of a case by themselves; less what its runs within batches explain, where these are
@@ -165,38 +160,31 @@ class Sweep {
     if (separable_)
       own.variance *= static_cast<double>(cases_.size()) / static_cast<double>(cases_.size() - 1);
     if (as_batches()) return own;
-    const VarianceEstimate runs = pooled(within(cases_[i].base), within(cases_[i].other));
-    const std::size_t per_batch = std::max<std::size_t>(
-        1,
-        (counts(cases_[i].base) + counts(cases_[i].other)) /
-            std::max<std::size_t>(1, batches_with(cases_[i].base) + batches_with(cases_[i].other)));
-    own.variance = std::max(0.0, own.variance - runs.variance * inverse(per_batch));
+    const auto count = [&](bool batches) {
+      return count_of(cases_[i].base, batches) + count_of(cases_[i].other, batches);
+    };
+    const std::size_t per_batch =
+        std::max<std::size_t>(1, count(false) / std::max<std::size_t>(1, count(true)));
+    own.variance = std::max(0.0, own.variance - own_runs(i).variance * inverse(per_batch));
     return own;
   }
 
-  static std::size_t counts(const BatchValues& batches) {
-    std::size_t count = 0;
-    for (const auto& runs : batches) count += runs.size();
-    return count;
-  }
-
-  std::size_t replicates(const BatchValues& batches) const {
-    return as_batches() ? batches_with(batches) : counts(batches);
+  /// Runs of a case within its batches.
+  VarianceEstimate own_runs(std::size_t i) const {
+    return pooled(within(cases_[i].base), within(cases_[i].other));
   }
 
   void learn_replicates() {
-    for (std::size_t i = 0; i < cases_.size(); ++i)
-      own_.push_back(as_batches() ? own_batches(i)
-                                  : pooled(within(cases_[i].base), within(cases_[i].other)));
+    if (!as_batches())
+      for (std::size_t i = 0; i < cases_.size(); ++i) own_[i] = own_runs(i);
     shared_ = shared_variance(own_);
     if (as_batches()) {  // the prior is one of batches, not of runs
       const double weight = prior_.weight / (prior_.weight + learnt_degrees());
       const double degrees = prior_.weight * weight;
-      shared_.variance =
-          shared_.variance * (1 - weight) + prior_.deviation * prior_.deviation * weight;
+      shared_.variance = shared_.variance * (1 - weight) + prior_variance() * weight;
       shared_.degrees = separable_ ? std::max(shared_.degrees, degrees) : degrees;
     } else if (shared_.variance == 0 && mean_of(own_).degrees == 0) {
-      shared_ = {prior_.deviation * prior_.deviation, prior_.weight};  // a run a side
+      shared_ = {prior_variance(), prior_.weight};  // a run a side
     }
   }
 
@@ -207,10 +195,14 @@ class Sweep {
     return separable_ ? all : all / static_cast<double>(std::max<std::size_t>(1, own_.size()));
   }
 
-  VariancePart replicate_part(std::size_t i) const {
+  VarianceEstimate replicate_part(std::size_t i) const {
     const VarianceEstimate one = moderated(own_[i], shared_);
-    const double share = inverse(replicates(cases_[i].base)) + inverse(replicates(cases_[i].other));
-    return {one.variance * share, std::max(1.0, one.degrees)};
+    return {one.variance * share_of(i, as_batches()), std::max(1.0, one.degrees)};
+  }
+
+  /// What the change has of the variance of one run, or of one batch.
+  double share_of(std::size_t i, bool batches) const {
+    return inverse(count_of(cases_[i].base, batches)) + inverse(count_of(cases_[i].other, batches));
   }
 
   void find_changes() {
@@ -220,7 +212,7 @@ class Sweep {
       const auto centre = [&](const BatchValues& batches) {
         return mean(replicates_of(batches, as_batches()));
       };
-      change.known = counts(cases_[i].base) > 0 && counts(cases_[i].other) > 0;
+      change.known = count_of(cases_[i].base, false) > 0 && count_of(cases_[i].other, false) > 0;
       if (change.known) {
         change.change = centre(cases_[i].other) - centre(cases_[i].base);
         changes.push_back(change.change);
@@ -242,7 +234,7 @@ class Sweep {
       if (!result_.cases[i].known) continue;
       distances.push_back(std::abs(result_.cases[i].change - median_change_));
       explained.push_back(replicate_part(i).variance);
-      share = std::max(share, batch_share(i));
+      share = std::max(share, share_of(i, true));
     }
     if (distances.empty() || share == 0) return;
     const double spread = kMadOfNormal * median(distances);
@@ -251,24 +243,19 @@ class Sweep {
     by_case_.variance = std::max(by_case_.variance, std::min(beyond, limit * limit));
   }
 
-  double batch_share(std::size_t i) const {
-    return inverse(batches_with(cases_[i].base)) + inverse(batches_with(cases_[i].other));
-  }
-
   void test_case(std::size_t i) {
     CaseChange& change = result_.cases[i];
     if (!change.known) return;
-    const VariancePart replicates = replicate_part(i);
-    const double share = batch_share(i);
-    VariancePart own = by_case_, all = common_;
-    if (as_batches()) own = {};  // replicates show it
+    const VarianceEstimate replicates = replicate_part(i);
+    const double share = share_of(i, true);
+    VarianceEstimate own = as_batches() ? kNoVariance : by_case_;  // batches as replicates show it
     own.variance *= share;
-    all.variance = all.variance * share + own.variance;
-    all.degrees = result_.measured ? common_.degrees : by_case_.degrees;
+    const VarianceEstimate all{common_.variance * share + own.variance,
+                               (result_.measured ? common_ : by_case_).degrees};
     change.batch_error = as_batches() ? 0 : std::sqrt(all.variance);
     change.p_worse = p_of(change.change, replicates, all);
     change.p_better = p_of(-change.change, replicates, all);
-    change.p_worse_runs = p_of(change.change, replicates, {});
+    change.p_worse_runs = p_of(change.change, replicates, kNoVariance);
     if (!separable_ || !result_.measured) return;
     const double relative = change.change - median_change_;
     const auto either = [&](double p, double beyond) {
@@ -283,7 +270,7 @@ class Sweep {
   const bool separable_;  ///< what all cases of a batch share
   SideResiduals base_, other_;
   BatchChanges result_;
-  VariancePart common_, by_case_;
+  VarianceEstimate common_, by_case_;
   std::vector<VarianceEstimate> own_;
   VarianceEstimate shared_;
   double median_change_ = 0;
