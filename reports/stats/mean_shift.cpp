@@ -12,14 +12,6 @@
 namespace rdmameter {
 namespace {
 
-/// Of a first-order autoregression.
-struct SeriesNoise {
-  double variance = 0, correlation = 0;
-
-  /// Of the mean of very many values, times their number.
-  double long_run() const { return variance * (1 + correlation) / (1 - correlation); }
-};
-
 /// The median of a value and of up to two neighbours on either side.
 double median_around(std::span<const double> series, std::size_t at) {
   constexpr std::size_t kReach = 2;
@@ -56,12 +48,15 @@ double half_square(std::span<const double> series, std::size_t lag) {
   return mean(squares) / 2 / kKeptOfNormal;
 }
 
-SeriesNoise noise_of_series(std::span<const double> series) {
+/// Of a first-order autoregression: the variance of the mean of very many values, times their
+/// number.
+double long_run_variance(std::span<const double> series) {
   constexpr double kMaxCorrelation = 0.9;  // beyond, a series and its trend cannot be told apart
   const double next = half_square(series, 1), second = half_square(series, 2);
-  if (next <= 0) return {.variance = second};
+  if (next <= 0) return second;
   const double correlation = std::clamp(second / next - 1, 0.0, kMaxCorrelation);
-  return {.variance = next / (1 - correlation), .correlation = correlation};
+  const double variance = next / (1 - correlation);
+  return variance * (1 + correlation) / (1 - correlation);
 }
 
 /// As improbable for a variance that so many values have told as `deviations` are for a known one.
@@ -85,8 +80,9 @@ class Splitter {
   Splitter(const std::vector<double>& series, const MeanShiftOptions& options)
       : options_(options),
         threshold_(threshold_for(series.size(), options)),
-        long_run_(noise_of_series(series).long_run()),
-        sums_(series.size() + 1) {
+        long_run_(long_run_variance(series)),
+        sums_(series.size() + 1),
+        bounds_{0, series.size()} {
     std::partial_sum(series.begin(), series.end(), sums_.begin() + 1);
   }
 
@@ -94,11 +90,8 @@ class Splitter {
     split(0, sums_.size() - 1);
     std::ranges::sort(bounds_);
     std::vector<MeanShift> shifts;
-    for (std::size_t i = 0; i < bounds_.size(); ++i) {
-      const std::size_t from = i == 0 ? 0 : bounds_[i - 1];
-      const std::size_t to = i + 1 < bounds_.size() ? bounds_[i + 1] : sums_.size() - 1;
-      shifts.push_back(shift_at(from, bounds_[i], to));
-    }
+    for (std::size_t i = 1; i + 1 < bounds_.size(); ++i)
+      shifts.push_back(shift_at(bounds_[i - 1], bounds_[i], bounds_[i + 1]));
     return shifts;
   }
 
@@ -133,8 +126,8 @@ class Splitter {
 
   const MeanShiftOptions options_;
   double threshold_, long_run_;
-  std::vector<double> sums_;  ///< of the values before each
-  std::vector<std::size_t> bounds_;
+  std::vector<double> sums_;         ///< of the values before each
+  std::vector<std::size_t> bounds_;  ///< of the parts
 };
 
 }  // namespace
