@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <numeric>
 #include <random>
 #include <vector>
 
@@ -50,8 +51,7 @@ std::vector<double> ways_of_u(std::size_t m, std::size_t n) {
 
 std::size_t exact_rank(std::size_t m, std::size_t n, double tail) {
   const std::vector<double> ways = ways_of_u(m, n);
-  double all = 0;
-  for (const double way : ways) all += way;
+  const double all = std::accumulate(ways.begin(), ways.end(), 0.0);
   double below = 0;
   for (std::size_t rank = 0; rank < ways.size(); ++rank) {
     below += ways[rank];
@@ -61,24 +61,17 @@ std::size_t exact_rank(std::size_t m, std::size_t n, double tail) {
 }
 
 struct Ranks {
-  std::vector<std::size_t> doubled;  ///< of the pooled values, ascending; twice the rank is whole
-  std::size_t sum_y = 0;             ///< doubled
+  std::vector<std::size_t> doubled;  ///< of each value; twice the mean of tied ranks is whole
   double tie_cubes = 0;              ///< sum of t^3 - t over groups of t tied values
 };
 
-Ranks rank(std::span<const double> x, std::span<const double> y) {
-  std::vector<std::pair<double, bool>> pooled;
-  for (const double value : x) pooled.emplace_back(value, false);
-  for (const double value : y) pooled.emplace_back(value, true);
-  std::ranges::sort(pooled);
-  Ranks ranks;
-  for (std::size_t begin = 0, end = 0; begin < pooled.size(); begin = end) {
-    while (end < pooled.size() && pooled[end].first == pooled[begin].first) ++end;
-    const std::size_t doubled = begin + end + 1;  // ranks begin + 1 to end
-    for (std::size_t i = begin; i < end; ++i) {
-      ranks.doubled.push_back(doubled);
-      if (pooled[i].second) ranks.sum_y += doubled;
-    }
+Ranks ranks_of(std::span<const double> values) {
+  const auto order = order_by(values.size(), [&](std::size_t at) { return values[at]; });
+  Ranks ranks{.doubled = std::vector<std::size_t>(values.size())};
+  for (std::size_t begin = 0, end = 0; begin < order.size(); begin = end) {
+    while (end < order.size() && values[order[end]] == values[order[begin]]) ++end;
+    for (std::size_t i = begin; i < end; ++i)
+      ranks.doubled[order[i]] = begin + end + 1;  // ranks begin + 1 to end
     const auto tied = static_cast<double>(end - begin);
     ranks.tie_cubes += tied * tied * tied - tied;
   }
@@ -88,12 +81,13 @@ Ranks rank(std::span<const double> x, std::span<const double> y) {
 /// Counts, for each sum of doubled ranks, the choices of `chosen` values that have it: values are
 /// offered one after the other, each taken or not. Counts are whole below 2^53 and then rounded in
 /// the last digit.
-MannWhitney exact(const Ranks& ranks, std::size_t chosen) {
-  const std::size_t max = ranks.doubled.size() * (ranks.doubled.size() + 1);
+/// @param doubled  ranks, ascending
+MannWhitney exact(const std::vector<std::size_t>& doubled, std::size_t chosen, std::size_t sum_y) {
+  const std::size_t max = doubled.size() * (doubled.size() + 1);
   std::vector<std::vector<double>> ways(chosen + 1, std::vector<double>(max + 1));
   ways[0][0] = 1;
   std::size_t offered = 0, reached = 0;
-  for (const std::size_t value : ranks.doubled) {
+  for (const std::size_t value : doubled) {
     ++offered;
     reached += value;
     for (std::size_t taken = std::min(chosen, offered); taken > 0; --taken)
@@ -102,15 +96,16 @@ MannWhitney exact(const Ranks& ranks, std::size_t chosen) {
   }
   double below = 0, at = 0, above = 0;
   for (std::size_t sum = 0; sum <= max; ++sum)
-    (sum < ranks.sum_y ? below : sum == ranks.sum_y ? at : above) += ways[chosen][sum];
+    (sum < sum_y ? below : sum == sum_y ? at : above) += ways[chosen][sum];
   const double all = below + at + above;
   return {.greater = (above + at) / all, .less = (below + at) / all};
 }
 
-MannWhitney approximate(const Ranks& ranks, std::size_t count_x, std::size_t count_y) {
+MannWhitney approximate(std::size_t count_x, std::size_t count_y, std::size_t sum_y,
+                        double tie_cubes) {
   const auto m = static_cast<double>(count_x), n = static_cast<double>(count_y), all = m + n;
-  const double u = static_cast<double>(ranks.sum_y) / 2 - n * (n + 1) / 2 - m * n / 2;
-  const double variance = m * n / 12 * (all + 1 - ranks.tie_cubes / (all * (all - 1)));
+  const double u = static_cast<double>(sum_y) / 2 - n * (n + 1) / 2 - m * n / 2;
+  const double variance = m * n / 12 * (all + 1 - tie_cubes / (all * (all - 1)));
   if (variance <= 0) return {};
   const auto beyond = [&](double distance) {
     return 0.5 * std::erfc((distance - 0.5) / std::sqrt(variance) / std::numbers::sqrt2);
@@ -118,21 +113,11 @@ MannWhitney approximate(const Ranks& ranks, std::size_t count_x, std::size_t cou
   return {.greater = std::min(1.0, beyond(u)), .less = std::min(1.0, beyond(-u))};
 }
 
-/// Ties have the mean of their ranks. Shifted so that they sum to 0.
-std::vector<double> centred_ranks(std::span<const double> series) {
-  const auto order = order_by(series.size(), [&](std::size_t at) { return series[at]; });
-  std::vector<double> ranks(series.size());
-  const double middle = static_cast<double>(series.size() - 1) / 2;
-  for (std::size_t first = 0, end = 0; first < order.size(); first = end) {
-    while (end < order.size() && series[order[end]] == series[order[first]]) ++end;
-    const double rank = static_cast<double>(first + end - 1) / 2 - middle;
-    for (std::size_t at = first; at < end; ++at) ranks[order[at]] = rank;
-  }
-  return ranks;
-}
-
 double neighbours_correlation(std::span<const double> series) {
-  const std::vector<double> ranks = centred_ranks(series);
+  const double middle = static_cast<double>(series.size() + 1) / 2;
+  const auto ranks = mapped(ranks_of(series).doubled, [middle](std::size_t doubled) {
+    return static_cast<double>(doubled) / 2 - middle;  // so that they sum to 0
+  });
   double product = 0, square = 0;
   for (std::size_t at = 0; at < ranks.size(); ++at) {
     square += ranks[at] * ranks[at];
@@ -183,9 +168,14 @@ Interval rank_interval(std::span<const double> x, std::span<const double> y, dou
 
 MannWhitney mann_whitney(std::span<const double> x, std::span<const double> y) {
   if (x.empty() || y.empty()) return {};
-  const Ranks ranks = rank(x, y);
-  if (ranks.doubled.size() > kMaxExact) return approximate(ranks, x.size(), y.size());
-  return exact(ranks, y.size());
+  std::vector<double> pooled(x.begin(), x.end());
+  pooled.insert(pooled.end(), y.begin(), y.end());
+  auto [doubled, tie_cubes] = ranks_of(pooled);
+  const auto first_y = doubled.begin() + static_cast<std::ptrdiff_t>(x.size());
+  const std::size_t sum_y = std::accumulate(first_y, doubled.end(), std::size_t{0});
+  if (doubled.size() > kMaxExact) return approximate(x.size(), y.size(), sum_y, tie_cubes);
+  std::ranges::sort(doubled);
+  return exact(doubled, y.size(), sum_y);
 }
 
 double repetitions_per_value(std::span<const double> series) {
