@@ -14,18 +14,16 @@ namespace {
 /// Squared sine of the angle between a term and the space of those before it; below: the same.
 constexpr double kMinSine2 = 1e-8;
 
-double fitted(const Observation& observation, const std::vector<double>& coefficients) {
-  return std::inner_product(coefficients.begin(), coefficients.end(), observation.terms.begin(),
-                            0.0);
-}
-
 /// Normal equations of the chosen terms, each scaled to length 1, solved by Cholesky's way.
 class NormalEquations {
  public:
-  /// @param chosen  becomes false where a term says nothing new
   NormalEquations(std::span<const Observation> observations, const std::vector<double>& weights,
-                  std::vector<bool>& chosen)
-      : terms_(chosen.size()), products_(terms_ * terms_), right_(terms_), scale_(terms_) {
+                  std::vector<bool> chosen)
+      : terms_(chosen.size()),
+        chosen_(std::move(chosen)),
+        products_(terms_ * terms_),
+        right_(terms_),
+        scale_(terms_) {
     for (std::size_t n = 0; n < observations.size(); ++n)
       for (std::size_t i = 0; i < terms_; ++i) {
         const double weighted = weights[n] * weights[n] * observations[n].terms[i];
@@ -34,50 +32,52 @@ class NormalEquations {
       }
     for (std::size_t i = 0; i < terms_; ++i) scale_[i] = std::sqrt(at(i, i));
     for (std::size_t i = 0; i < terms_; ++i)
-      if (chosen[i]) chosen[i] = factor(i, chosen);
+      if (chosen_[i]) chosen_[i] = factor(i);
   }
 
-  std::vector<double> solve(const std::vector<bool>& chosen) const { return solve(chosen, right_); }
+  /// Without those terms that say nothing new.
+  const std::vector<bool>& chosen() const { return chosen_; }
+
+  std::vector<double> solve() const { return solve(right_); }
 
   /// The products' inverse, row by row.
-  std::vector<double> inverse(const std::vector<bool>& chosen) const {
+  std::vector<double> inverse() const {
     std::vector<double> rows;
     for (std::size_t i = 0; i < terms_; ++i) {
       std::vector<double> unit(terms_);
-      if (chosen[i]) unit[i] = 1;
-      const std::vector<double> row = solve(chosen, unit);
+      unit[i] = 1;
+      const std::vector<double> row = solve(unit);
       rows.insert(rows.end(), row.begin(), row.end());
     }
     return rows;
   }
 
  private:
-  std::vector<double> solve(const std::vector<bool>& chosen,
-                            const std::vector<double>& right) const {
+  std::vector<double> solve(const std::vector<double>& right) const {
     std::vector<double> x(terms_);
     for (std::size_t i = 0; i < terms_; ++i) {
-      if (!chosen[i]) continue;
+      if (!chosen_[i]) continue;
       double sum = right[i] / scale_[i];
       for (std::size_t j = 0; j < i; ++j) sum -= at(i, j) * x[j];
       x[i] = sum / at(i, i);
     }
     for (std::size_t i = terms_; i-- > 0;) {
-      if (!chosen[i]) continue;
+      if (!chosen_[i]) continue;
       for (std::size_t j = i + 1; j < terms_; ++j)
-        if (chosen[j]) x[i] -= at(j, i) * x[j];
+        if (chosen_[j]) x[i] -= at(j, i) * x[j];
       x[i] /= at(i, i);
     }
     for (std::size_t i = 0; i < terms_; ++i)
-      if (chosen[i]) x[i] /= scale_[i];
+      if (chosen_[i]) x[i] /= scale_[i];
     return x;
   }
 
   /// Row i of the factor. @return false: the term says nothing that those before it do not
-  bool factor(std::size_t i, const std::vector<bool>& chosen) {
+  bool factor(std::size_t i) {
     if (!(scale_[i] > 0)) return false;
     double rest = 1;
     for (std::size_t j = 0; j < i; ++j) {
-      if (!chosen[j]) {
+      if (!chosen_[j]) {
         at(i, j) = 0;
         continue;
       }
@@ -93,6 +93,7 @@ class NormalEquations {
   double at(std::size_t i, std::size_t j) const { return products_[i * terms_ + j]; }
 
   std::size_t terms_;
+  std::vector<bool> chosen_;
   std::vector<double> products_, right_, scale_;
 };
 
@@ -103,32 +104,33 @@ std::vector<double> solve(std::span<const Observation> observations,
   std::vector<bool> chosen(observations.front().terms.size(), true);
   for (bool first = true;; first = false) {
     const NormalEquations equations(observations, weights, chosen);
+    chosen = equations.chosen();
     if (first) known = chosen;
-    std::vector<double> x = equations.solve(chosen);
+    std::vector<double> x = equations.solve();
     const auto min = std::ranges::min_element(x);
     if (min == x.end() || *min >= 0) return x;
     chosen[static_cast<std::size_t>(min - x.begin())] = false;
   }
 }
 
-/// Of each value, relative to what the coefficients make of it.
+/// Of each value, relative to what the fit makes of it.
 std::vector<double> relative_errors(std::span<const Observation> observations,
-                                    const std::vector<double>& coefficients) {
+                                    const LeastSquares& fit) {
   return mapped(observations, [&](const Observation& one) {
-    const double model = fitted(one, coefficients);
+    const double model = fit.value(one.terms);
     return (one.value - model) / (model > 0 ? model : one.value);
   });
 }
 
 /// Weights for the next round: relative errors, those beyond Huber's bound held to it.
-std::vector<double> weights_of(std::span<const Observation> observations,
-                               const LeastSquares& least_squares, std::vector<double> errors) {
+std::vector<double> weights_of(std::span<const Observation> observations, const LeastSquares& fit) {
   constexpr double kHuber = 1.345;  // 95 % as good where nothing is an outlier
+  std::vector<double> errors = relative_errors(observations, fit);
   for (double& error : errors) error = std::abs(error);
   const double bound = kHuber * kMadOfNormal * median(errors);
   std::vector<double> weights;
   for (std::size_t n = 0; n < errors.size(); ++n) {
-    const double model = fitted(observations[n], least_squares.coefficients);
+    const double model = fit.value(observations[n].terms);
     const double held = bound > 0 && errors[n] > bound ? std::sqrt(bound / errors[n]) : 1;
     weights.push_back(held / (model > 0 ? model : observations[n].value));
   }
@@ -138,12 +140,10 @@ std::vector<double> weights_of(std::span<const Observation> observations,
 std::vector<double> covariance_of(std::span<const Observation> observations,
                                   const LeastSquares& fit) {
   const auto weights = mapped(observations, [&](const Observation& one) {
-    const double value = fitted(one, fit.coefficients);
+    const double value = fit.value(one.terms);
     return value > 0 ? 1 / value : 0;
   });
-  std::vector<bool> chosen = fit.known;
-  const NormalEquations equations(observations, weights, chosen);
-  return equations.inverse(chosen);
+  return NormalEquations(observations, weights, fit.known).inverse();
 }
 
 double length_of(const std::vector<double>& terms) {
@@ -152,6 +152,10 @@ double length_of(const std::vector<double>& terms) {
 
 }  // namespace
 
+double LeastSquares::value(std::span<const double> terms) const {
+  return std::inner_product(coefficients.begin(), coefficients.end(), terms.begin(), 0.0);
+}
+
 LeastSquares least_squares(std::span<const Observation> observations) {
   LeastSquares result;
   if (observations.empty()) return result;
@@ -159,10 +163,9 @@ LeastSquares least_squares(std::span<const Observation> observations) {
   constexpr int kIterations = 8;  // the weights hardly change any more
   for (int iteration = 0; iteration < kIterations; ++iteration) {
     result.coefficients = solve(observations, weights, result.known);
-    weights = weights_of(observations, result, relative_errors(observations, result.coefficients));
+    weights = weights_of(observations, result);
   }
-  for (const double error : relative_errors(observations, result.coefficients))
-    result.squares += error * error;
+  for (const double error : relative_errors(observations, result)) result.squares += error * error;
   result.covariance = covariance_of(observations, result);
   return result;
 }

@@ -22,6 +22,9 @@ struct LeastSquares {
   /// Of known coefficients, over the variance of a value's relative error: (X' W X)^-1 with weights
   /// 1/value^2 of the fitted values. Row by row; 0 where a term is not known.
   std::vector<double> covariance;
+
+  /// What it makes of these terms. @param terms  as many as coefficients
+  double value(std::span<const double> terms) const;
 };
 
 /// Least squares of the relative errors, since the noise of times grows with them: weights

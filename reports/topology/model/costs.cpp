@@ -13,10 +13,6 @@
 namespace rdmameter {
 namespace {
 
-double value_of(const LeastSquares& fit, std::span<const double> terms) {
-  return std::inner_product(terms.begin(), terms.end(), fit.coefficients.begin(), 0.0);
-}
-
 std::size_t rows_of(std::span<const FitPoint> points) {
   std::set<std::size_t> rows;
   for (const FitPoint& point : points) rows.insert(point.row);
@@ -96,12 +92,8 @@ void CostFit::leave_out_max_ranks(std::span<const FitPoint> points) {
     if (!identifiable.contains(terms))
       largest.reset();
     else if (largest)
-      largest = std::max(*largest, std::abs(value_of(fit, terms) / measured - 1));
+      largest = std::max(*largest, std::abs(fit.value(terms) / measured - 1));
   }
-}
-
-double CostFit::value(std::span<const double> terms) const {
-  return value_of(squares_, terms);
 }
 
 Number CostFit::error_at_max_ranks(const std::string& graph, std::size_t kind) const {

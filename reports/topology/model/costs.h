@@ -47,7 +47,7 @@ class CostFit {
   /// and of same_host.
   static std::vector<double> terms(const RouteKinds& route, double bytes);
 
-  double value(std::span<const double> terms) const;
+  double value(std::span<const double> terms) const { return squares_.value(terms); }
   /// Do the points tell such a value? They may where they do not tell each coefficient of it.
   bool contains(std::span<const double> terms) const { return identifiable_.contains(terms); }
   double spread() const { return spread_; }  ///< of a point about the fit, relative, one sigma
