@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <numeric>
 #include <random>
 
 #include "reports/stats/sample.h"
@@ -21,35 +20,29 @@ constexpr std::size_t kByte = 8;
 
 /// A member's sums for each value of each byte of a pattern: a sum over all pairs is then one
 /// look-up for each eight of them.
-class Member {
- public:
-  explicit Member(std::span<const double> differences)
-      : bytes_((differences.size() + kByte - 1) / kByte) {
-    const double squares =
-        std::inner_product(differences.begin(), differences.end(), differences.begin(), 0.0);
-    const double scale = squares > 0 ? 1 / std::sqrt(squares) : 0;
-    for (std::size_t pair = 0; pair < differences.size(); ++pair)
-      for (std::size_t value = 0; value < 256; ++value) {
-        const bool turned = (value >> pair % kByte & 1) != 0;
-        bytes_[pair / kByte][value] += (turned ? -scale : scale) * differences[pair];
-      }
-  }
+using ByteSums = std::vector<std::array<double, 256>>;
 
-  /// @param pattern  bits of 1: pairs that are turned round
-  double sum(std::span<const std::uint64_t> pattern) const {
-    double sum = 0;
-    for (std::size_t i = 0; i < bytes_.size(); ++i)
-      sum += bytes_[i][pattern[i / kByte] >> i % kByte * kByte & 0xff];
-    return sum;
-  }
+ByteSums byte_sums(const std::vector<double>& differences) {
+  ByteSums bytes((differences.size() + kByte - 1) / kByte);
+  const double squares = squares_around(differences, 0);
+  const double scale = squares > 0 ? 1 / std::sqrt(squares) : 0;
+  for (std::size_t pair = 0; pair < differences.size(); ++pair)
+    for (std::size_t value = 0; value < 256; ++value) {
+      const bool turned = (value >> pair % kByte & 1) != 0;
+      bytes[pair / kByte][value] += (turned ? -scale : scale) * differences[pair];
+    }
+  return bytes;
+}
 
- private:
-  std::vector<std::array<double, 256>> bytes_;
-};
-
-double worst(std::span<const Member> members, std::span<const std::uint64_t> pattern) {
+/// @param pattern  bits of 1: pairs that are turned round
+double worst(std::span<const ByteSums> members, std::span<const std::uint64_t> pattern) {
   double worst = -INFINITY;
-  for (const Member& member : members) worst = std::max(worst, member.sum(pattern));
+  for (const ByteSums& bytes : members) {
+    double sum = 0;
+    for (std::size_t i = 0; i < bytes.size(); ++i)
+      sum += bytes[i][pattern[i / kByte] >> i % kByte * kByte & 0xff];
+    worst = std::max(worst, sum);
+  }
   return worst;
 }
 
@@ -103,7 +96,7 @@ std::vector<FamilyResult> judge_families(std::span<const std::vector<double>> fa
 double sign_randomisation(std::span<const std::vector<double>> members, std::uint64_t seed) {
   if (members.empty() || members.front().empty()) return 1;
   const std::size_t pairs = members.front().size();
-  const std::vector<Member> tables(members.begin(), members.end());
+  const std::vector<ByteSums> tables = mapped(members, byte_sums);
   std::vector<std::uint64_t> pattern((pairs + 63) / 64, 0);
   constexpr double kLastDigits = 1e-12;  // the same sum in another order
   const double observed = worst(tables, pattern) - kLastDigits;
