@@ -83,19 +83,19 @@ std::optional<Graph> graph_of(const std::string& text, std::uint64_t ranks, std:
   }
 }
 
-/// Each pair has an edge of its own.
-PairsByKind direct_pairs() {
-  PairsByKind pairs;
-  for (std::size_t kind = 0; kind < kHostKinds; ++kind) {
-    RouteKinds route;
-    route.first[kind] = route.hops[kind] = 1;
-    pairs[kind] = {.share = {}, .mean = route, .routes = {route}};
-  }
-  return pairs;
-}
-
 /// Routes of one kind of pairs, and how many pairs have each.
 using RouteCounts = std::map<CountedRoute, std::uint64_t>;
+
+/// Each pair has an edge of its own.
+ByKind<RouteCounts> direct_routes() {
+  ByKind<RouteCounts> counts;
+  for (std::uint16_t kind = 0; kind < kHostKinds; ++kind) {
+    CountedRoute route{.lower_end = kind, .higher_end = kind};
+    route.hops[kind] = 1;
+    counts[kind][route] = 1;
+  }
+  return counts;
+}
 
 PairsOfKind pairs_with(const RouteCounts& counts) {
   PairsOfKind pairs;
@@ -115,7 +115,8 @@ PairsOfKind pairs_with(const RouteCounts& counts) {
   return pairs;
 }
 
-PairsByKind relayed_pairs(const Graph& graph, const RankPlaces& places, std::uint64_t sources) {
+ByKind<RouteCounts> relayed_routes(const Graph& graph, const RankPlaces& places,
+                                   std::uint64_t sources) {
   ByKind<RouteCounts> counts;
   for (const Rank source : sources_among(graph.ranks(), sources)) {
     const Tree tree = tree_from(graph, source);
@@ -124,9 +125,7 @@ PairsByKind relayed_pairs(const Graph& graph, const RankPlaces& places, std::uin
       if (to != source && tree.hops[to] != kUnreachable)
         ++counts[kind_of(places[source], places[to])][routes[to]];
   }
-  PairsByKind pairs;
-  for (std::size_t kind = 0; kind < kHostKinds; ++kind) pairs[kind] = pairs_with(counts[kind]);
-  return pairs;
+  return counts;
 }
 
 }  // namespace
@@ -149,20 +148,20 @@ std::optional<Graph> graph_of(const Row& row) {
 std::optional<PairsByKind> pairs_by_kind(const ShapeFigures& figures, std::uint64_t ranks,
                                          const RankPlaces& places) {
   constexpr std::uint64_t kMaxEnds = 1U << 22, kMaxVisits = 1U << 20, kMinSources = 16;
-  PairsByKind pairs;
-  if (figures.hops_max == 1) {
-    pairs = direct_pairs();
-  } else {
+  ByKind<RouteCounts> counts = direct_routes();
+  if (figures.hops_max != 1) {
     const auto ends = static_cast<std::uint64_t>(std::ceil(real(ranks) * figures.neighbours_mean));
     if (places.empty() || ends > kMaxEnds) return std::nullopt;
     const std::optional<Graph> made = graph_of(figures.graph, ranks, 0);
     if (!made) return std::nullopt;
-    pairs = relayed_pairs(*made, places,
-                          std::max(kMaxVisits / std::max<std::uint64_t>(ends, 1), kMinSources));
+    counts = relayed_routes(*made, places,
+                            std::max(kMaxVisits / std::max<std::uint64_t>(ends, 1), kMinSources));
   }
-  if (!places.empty()) {
-    const ByKind<double> shares = shares_of(places);
-    for (std::size_t kind = 0; kind < kHostKinds; ++kind) pairs[kind].share = shares[kind];
+  PairsByKind pairs;
+  const ByKind<double> shares = places.empty() ? ByKind<double>() : shares_of(places);
+  for (std::size_t kind = 0; kind < kHostKinds; ++kind) {
+    pairs[kind] = pairs_with(counts[kind]);
+    if (!places.empty()) pairs[kind].share = shares[kind];
   }
   return pairs;
 }

@@ -30,20 +30,6 @@ RankPlaces in_blocks(std::uint64_t ranks, std::uint64_t k) {
   return places;
 }
 
-/// As the simulator has them.
-RankPlaces simulated_hosts(const Row& row) {
-  const std::uint64_t per_host = network_part(row, "ranks-per-host:");
-  return per_host == 0 ? RankPlaces() : in_blocks(row.topology->ranks, per_host);
-}
-
-RankPlaces measured_hosts(const Row& row, const RankPlaces& of_result) {
-  const std::uint64_t ranks = row.topology->ranks;
-  const std::string path = row_path(row);
-  if (path == "same_device" || path == "netdev") return RankPlaces(ranks);
-  if (of_result.size() < ranks) return {};
-  return {of_result.begin(), of_result.begin() + static_cast<std::ptrdiff_t>(ranks)};
-}
-
 void add_measured_nodes(const Row& row, RankPlaces& places) {
   const Json& nodes = list_at(row.extra, "/placement/ranks/numa_nodes");
   if (nodes.size() != places.size()) return;
@@ -111,8 +97,16 @@ RankPlaces hosts_of(const Json& context) {
 }
 
 RankPlaces hosts_of(const Row& row, const RankPlaces& of_result) {
-  if (row.topology->ranks > kMaxPredictedRanks) return {};
-  return row_path(row) == "simulated" ? simulated_hosts(row) : measured_hosts(row, of_result);
+  const std::uint64_t ranks = row.topology->ranks;
+  const std::string path = row_path(row);
+  if (ranks > kMaxPredictedRanks) return {};
+  if (path == "simulated") {
+    const std::uint64_t per_host = network_part(row, "ranks-per-host:");
+    return per_host == 0 ? RankPlaces() : in_blocks(ranks, per_host);
+  }
+  if (path == "same_device" || path == "netdev") return RankPlaces(ranks);
+  if (of_result.size() < ranks) return {};
+  return {of_result.begin(), of_result.begin() + static_cast<std::ptrdiff_t>(ranks)};
 }
 
 std::optional<std::uint64_t> equal_ranks_per_host(const RankPlaces& places) {
