@@ -22,15 +22,12 @@ namespace rdmameter {
 namespace {
 
 /// The transport, and the axes in which models of the same transport differ.
-std::string over_text(TopologyModels models, std::size_t index) {
+std::string over_with_axes(TopologyModels models, std::size_t index) {
   const auto& setting = models[index].setting;
-  const auto transport = [](const TopologyModel& model) {
-    return value_text(fact_at(model.setting, "transport"));
-  };
-  std::string text = transport(models[index]);
+  std::string text = value_text(fact_at(setting, "transport"));
   std::set<std::string> keys;
   for (const TopologyModel& other : models) {
-    if (transport(other) != text) continue;
+    if (over_text(other) != over_text(models[index])) continue;
     std::set<std::string> differ, lacked;  // what another opcode lacks follows from that
     for (const auto& [key, value] : setting.items())
       if (!other.setting.contains(key))
@@ -80,6 +77,17 @@ Overs overs_of(std::span<const ShapeChoice> choices) {
     if (is_new) entry_of(overs, choice.over).push_back(choice.shape);
   }
   return overs;
+}
+
+/// "how to connect ranks, 64 B: mesh, ring over rc; udmesh over ud", where each shape is there over
+/// one of them.
+std::string decision_title(const Overs& overs, std::uint64_t size_bytes) {
+  std::string title = fmt::format("how to connect ranks, {} B", size_bytes);
+  if (overs.size() == 1) return title + " over " + printable(overs.front().first);
+  for (const auto& [over, shapes] : overs)
+    title += fmt::format("{}{} over {}", &over == &overs.front().first ? ": " : "; ",
+                         printable(fmt::format("{}", fmt::join(shapes, ", "))), printable(over));
+  return title;
 }
 
 using Exceeds = std::function<bool(const Prediction&)>;
@@ -156,33 +164,8 @@ bool uses_all_qps(const TopologyCase& one) {
   return !axes.contains("active") || axes.at("active") == "max" || axes.at("active") == one.qps_max;
 }
 
-/// Messages per second, up to a factor that the rows of one size share.
-std::map<std::uint64_t, std::vector<double>> flood_rates(TopologyCases cases, std::size_t model,
-                                                         std::uint64_t size_bytes,
-                                                         std::uint64_t ranks) {
-  std::map<std::uint64_t, std::vector<double>> by_qps;
-  for (const TopologyCase& one : cases) {
-    const TopologyData& topology = *one.topology;
-    if (one.model != model || one.size_bytes != size_bytes || topology.ranks != ranks ||
-        topology.traffic != "flood" || topology.yielding || one.qps_max == 0 || !uses_all_qps(one))
-      continue;
-    for (const Row* row : one.summary.repetitions) {
-      if (!row->bandwidth || row->bandwidth->window_ns == 0) continue;
-      by_qps[one.qps_max].push_back(bandwidth_gbps(*row->bandwidth));
-    }
-  }
-  return by_qps;
-}
-
-bool has_flood(TopologyCases cases, std::size_t model, std::uint64_t size_bytes) {
-  return std::ranges::any_of(cases, [&](const TopologyCase& one) {
-    return one.model == model && one.size_bytes == size_bytes && one.topology->traffic == "flood";
-  });
-}
-
-std::string over_text(const TopologyModel& model) {
-  const std::string transport = value_text(fact_at(model.setting, "transport"));
-  return transport.empty() ? "" : " over " + transport;
+bool is_flood(const TopologyCase& one, std::size_t model, std::uint64_t size_bytes) {
+  return one.model == model && one.size_bytes == size_bytes && one.topology->traffic == "flood";
 }
 
 std::string knee_sentence(const TopologyModel& model, const Knee& knee, std::uint64_t size_bytes) {
@@ -201,7 +184,7 @@ std::vector<ShapeChoice> shape_choices(TopologyCases cases, TopologyModels model
   std::vector<std::vector<double>> connect_ns;
   for (const TopologyCase& one : cases) {
     if (one.size_bytes != size_bytes) continue;
-    const std::string shape = shape_label(one), over = over_text(models, one.model);
+    const std::string shape = shape_label(one), over = over_with_axes(models, one.model);
     const auto found = std::ranges::find_if(choices, [&](const ShapeChoice& choice) {
       return choice.ranks == one.topology->ranks && choice.shape == shape && choice.over == over;
     });
@@ -224,44 +207,33 @@ std::vector<ShapeChoice> shape_choices(TopologyCases cases, TopologyModels model
   return choices;
 }
 
-Table decision_table(std::span<const ShapeChoice> choices) {
-  const bool names_over = overs_of(choices).empty();
-  Table table{.key_columns = names_over ? 3U : 2U};
+Table decision_table(std::span<const ShapeChoice> choices, std::uint64_t size_bytes) {
+  const Overs overs = overs_of(choices);
+  const bool names_over = overs.empty();
+  Table table{.key_columns = names_over ? 3U : 2U, .title = decision_title(overs, size_bytes)};
   for (const ShapeChoice& choice : choices) {
     TableLine line(table);
     line.add({"ranks"}, fmt::format("{}", choice.ranks));
     line.add_text("graph", printable(choice.shape));
     if (names_over) line.add_text("over", printable(choice.over));
   }
-  const auto column = [](Table::Column head, int decimals, double size,
-                         Number ShapeChoice::*member) {
-    return NumberColumn<ShapeChoice>{std::move(head), member, decimals, size, true};
-  };
   const auto time = [&](const char* head, Number ShapeChoice::*member, bool optional = false) {
     const Unit unit = unit_of_times(choices, member);
-    return column({.head = head, .unit = std::string(unit.name), .optional = optional},
-                  std::min(max_decimals(unit), 2), unit.size, member);
+    return time_column<ShapeChoice>({.head = head, .optional = optional}, unit,
+                                    std::min(max_decimals(unit), 2), member);
   };
-  add_numbers<ShapeChoice>(
-      table, choices,
-      {column({"QPs"}, 0, 1, &ShapeChoice::qps),
-       column({"memory", "KiB"}, 1, 1024, &ShapeChoice::memory_bytes),
-       time("connect", &ShapeChoice::connect_ns), time("p50", &ShapeChoice::p50_ns),
-       time("p99", &ShapeChoice::p99_ns), time("p50 far", &ShapeChoice::farthest_ns),
-       time("p99 far", &ShapeChoice::farthest_p99_ns, true),
-       time("alltoall", &ShapeChoice::exchange_ns),
-       column({"flood", "Mmsg/s"}, 3, 1, &ShapeChoice::rank_mmsg_per_s)});
+  add_numbers<ShapeChoice>(table, choices,
+                           {{{"QPs"}, &ShapeChoice::qps},
+                            {{"memory", "KiB"}, &ShapeChoice::memory_bytes, 1, 1024},
+                            time("connect", &ShapeChoice::connect_ns),
+                            time("p50", &ShapeChoice::p50_ns),
+                            time("p99", &ShapeChoice::p99_ns),
+                            time("p50 far", &ShapeChoice::farthest_ns),
+                            time("p99 far", &ShapeChoice::farthest_p99_ns, true),
+                            time("alltoall", &ShapeChoice::exchange_ns),
+                            {{"flood", "Mmsg/s"}, &ShapeChoice::rank_mmsg_per_s, 3}},
+                           true);
   return table;
-}
-
-std::string decision_title(std::span<const ShapeChoice> choices, std::uint64_t size_bytes) {
-  std::string title = fmt::format("how to connect ranks, {} B", size_bytes);
-  const Overs overs = overs_of(choices);
-  if (overs.size() == 1) return title + " over " + printable(overs.front().first);
-  for (const auto& [over, shapes] : overs)
-    title += fmt::format("{}{} over {}", &over == &overs.front().first ? ": " : "; ",
-                         printable(fmt::format("{}", fmt::join(shapes, ", "))), printable(over));
-  return title;
 }
 
 std::vector<Decision> decisions(TopologyCases cases, TopologyModels models,
@@ -269,11 +241,9 @@ std::vector<Decision> decisions(TopologyCases cases, TopologyModels models,
   std::set<std::uint64_t> sizes;
   for (const TopologyCase& one : cases) sizes.insert(one.size_bytes);
   std::vector<Decision> list;
-  for (const std::uint64_t size : sizes) {
-    const std::vector<ShapeChoice> choices = shape_choices(cases, models, size);
-    list.push_back({decision_table(choices), limit_sentences(cases, models, size, limits)});
-    list.back().table.title = decision_title(choices, size);
-  }
+  for (const std::uint64_t size : sizes)
+    list.push_back({decision_table(shape_choices(cases, models, size), size),
+                    limit_sentences(cases, models, size, limits)});
   return list;
 }
 
@@ -286,13 +256,20 @@ std::optional<std::uint64_t> least_max_qp(const Json& context) {
 }
 
 Knee measured_knee(TopologyCases cases, std::size_t model, std::uint64_t size_bytes) {
-  Knee first, none;
-  std::vector<std::uint64_t> seen;
+  // Of each number of ranks, by QPs, up to a factor that the rows of one size share.
+  std::vector<std::pair<std::uint64_t, std::map<std::uint64_t, std::vector<double>>>> rates;
   for (const TopologyCase& one : cases) {
-    const std::uint64_t ranks = one.topology->ranks;
-    if (std::ranges::find(seen, ranks) != seen.end()) continue;
-    seen.push_back(ranks);
-    const Knee knee = find_knee(flood_rates(cases, model, size_bytes, ranks));
+    auto& by_qps = entry_of(rates, one.topology->ranks);
+    if (!is_flood(one, model, size_bytes) || one.topology->yielding || one.qps_max == 0 ||
+        !uses_all_qps(one))
+      continue;
+    for (const Row* row : one.summary.repetitions)
+      if (row->bandwidth && row->bandwidth->window_ns != 0)
+        by_qps[one.qps_max].push_back(bandwidth_gbps(*row->bandwidth));
+  }
+  Knee first, none;
+  for (const auto& [ranks, by_qps] : rates) {
+    const Knee knee = find_knee(by_qps);
     if (knee.slow == 0)
       none.fast = std::max(none.fast, knee.fast);
     else if (first.slow == 0 || knee.slow < first.slow)
@@ -315,7 +292,8 @@ std::vector<std::string> limit_sentences(TopologyCases cases, TopologyModels mod
     const Knee knee = measured_knee(cases, i, size_bytes);
     if (knee.fast != 0)
       sentences.push_back(knee_sentence(models[i], knee, size_bytes));
-    else if (has_flood(cases, i, size_bytes))
+    else if (std::ranges::any_of(
+                 cases, [&](const TopologyCase& one) { return is_flood(one, i, size_bytes); }))
       add_item(unknown, over_text(models[i]), ",");
   }
   if (!unknown.empty())

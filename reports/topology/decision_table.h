@@ -37,13 +37,10 @@ struct ShapeChoice {
 std::vector<ShapeChoice> shape_choices(TopologyCases cases, TopologyModels models,
                                        std::uint64_t size_bytes);
 
-/// Without a column of transports where the title tells them.
-Table decision_table(std::span<const ShapeChoice> choices);
-/// "how to connect ranks, 64 B: mesh, ring over rc; udmesh over ud", where each shape is there over
-/// one of them.
-std::string decision_title(std::span<const ShapeChoice> choices, std::uint64_t size_bytes);
+/// With its title; without a column of transports where that tells them.
+Table decision_table(std::span<const ShapeChoice> choices, std::uint64_t size_bytes);
 
-/// A table with its title, and what limits rule out.
+/// A table, and what limits rule out.
 struct Decision {
   Table table;
   std::vector<std::string> limits;

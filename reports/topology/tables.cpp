@@ -86,8 +86,8 @@ void add_measurements(Table& table, TopologyCases cases) {
   add_numbers<TopologyCase>(
       table, cases,
       {{{"hops", "", "mean"}, hops, 2},
-       time_column<TopologyCase>("p50", unit, decimals, &TopologyCase::p50_ns),
-       time_column<TopologyCase>("p99", unit, decimals, &TopologyCase::p99_ns),
+       time_column<TopologyCase>({"p50"}, unit, decimals, &TopologyCase::p50_ns),
+       time_column<TopologyCase>({"p99"}, unit, decimals, &TopologyCase::p99_ns),
        {{"rate", "Gb/s"}, &TopologyCase::gbps, 4},
        {{"of a rank", "Gb/s"}, &TopologyCase::rank_gbps, 4},
        {{"Jain"}, &TopologyCase::jain, 3},
@@ -103,12 +103,10 @@ void add_times_by_hops(Table& table, TopologyCases cases) {
   for (const std::uint64_t hops : distances)
     add_numbers<TopologyCase>(
         table, cases,
-        {time_column<TopologyCase>(count_text(hops, "hop").c_str(), unit, max_decimals(unit),
-                                   [hops](const TopologyCase& one) {
-                                     return median_of(one.summary, [hops](const Row& row) {
-                                       return p50_at(row, hops);
-                                     });
-                                   })});
+        {time_column<TopologyCase>(
+            {count_text(hops, "hop")}, unit, max_decimals(unit), [hops](const TopologyCase& one) {
+              return median_of(one.summary, [hops](const Row& row) { return p50_at(row, hops); });
+            })});
 }
 
 void add_resources(Table& table, TopologyCases cases, bool all) {
@@ -120,9 +118,9 @@ void add_resources(Table& table, TopologyCases cases, bool all) {
   std::vector<NumberColumn<TopologyCase>> columns{
       {{"QPs", "", "of a rank"}, qps},
       {{"QPs", "", "in all"}, qps_total},
-      time_column<TopologyCase>("connect", unit_of_times(cases, &TopologyCase::connect_ns), 2,
+      time_column<TopologyCase>({"connect"}, unit_of_times(cases, &TopologyCase::connect_ns), 2,
                                 &TopologyCase::connect_ns),
-      time_column<TopologyCase>("barrier", unit_of_times(cases, &TopologyCase::barrier_ns), 2,
+      time_column<TopologyCase>({"barrier"}, unit_of_times(cases, &TopologyCase::barrier_ns), 2,
                                 &TopologyCase::barrier_ns),
       {{"memory", "KiB"}, &TopologyCase::memory_bytes, 1, kKib},
       {{"relays'", "KiB"}, &TopologyCase::relay_bytes, 1, kKib},
@@ -156,10 +154,8 @@ Table collectives_table(TopologyCases all) {
   const Unit unit = unit_of_times(cases, &TopologyCase::p50_ns);
   const auto time = [&](const char* head, const char* qualifier,
                         std::function<Number(const TopologyCase&)> number, bool optional = true) {
-    auto column = time_column<TopologyCase>(head, unit, std::min(max_decimals(unit), 2), number);
-    column.head.qualifier = qualifier;
-    column.head.optional = optional;
-    return column;
+    return time_column<TopologyCase>({.head = head, .qualifier = qualifier, .optional = optional},
+                                     unit, std::min(max_decimals(unit), 2), std::move(number));
   };
   add_numbers<TopologyCase>(
       table, cases,

@@ -54,21 +54,24 @@ struct NumberColumn {
   Table::Column head;  ///< with the unit
   std::function<Number(const Line&)> number;
   int max_decimals = 0;
-  double size = 1;            ///< of the unit
-  bool three_digits = false;  ///< of each number; else as many decimals as the least needs
+  double size = 1;  ///< of the unit
 };
 
+/// @param head    without the unit
 /// @param number  [ns]
 template <class Line>
-NumberColumn<Line> time_column(const char* head, const Unit& unit, int max_decimals,
+NumberColumn<Line> time_column(Table::Column head, const Unit& unit, int max_decimals,
                                std::function<Number(const Line&)> number) {
-  return {{head, std::string(unit.name)}, std::move(number), max_decimals, unit.size};
+  head.unit = unit.name;
+  return {std::move(head), std::move(number), max_decimals, unit.size};
 }
 
 /// Adds those columns of which some line has a number.
+/// @param significant  three digits of each number; else as many decimals as the least of its
+///                     column needs
 template <class Line>
-void add_numbers(Table& table, std::span<const Line> lines,
-                 std::vector<NumberColumn<Line>> columns) {
+void add_numbers(Table& table, std::span<const Line> lines, std::vector<NumberColumn<Line>> columns,
+                 bool significant = false) {
   for (NumberColumn<Line>& column : columns) {
     std::vector<double> known;
     for (const Line& line : lines)
@@ -78,7 +81,7 @@ void add_numbers(Table& table, std::span<const Line> lines,
     for (const Line& line : lines) {
       const auto value = column.number(line);
       column.head.cells.emplace_back(!value ? kUnknown
-                                     : column.three_digits
+                                     : significant
                                          ? three_digits(*value / column.size, column.max_decimals)
                                          : fixed(*value / column.size, decimals));
     }

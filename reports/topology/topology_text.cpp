@@ -133,12 +133,10 @@ std::string heading(const TopologyModel& model, const Defaults& known, bool all,
     else
       keys.push_back(key);
   }
-  std::string title = "topologies";
-  if (const std::string over = value_text(fact_at(model.setting, "transport")); !over.empty())
-    title += " over " + over;
   std::string facts = case_text(model.setting, keys);
   if (defaults) facts += facts.empty() ? "settings are defaults" : "; others are defaults";
-  return "\n" + bold(title, style) + "\n" + (facts.empty() ? "" : wrap("  ", facts, style.width));
+  return "\n" + bold("topologies" + over_text(model), style) + "\n" +
+         (facts.empty() ? "" : wrap("  ", facts, style.width));
 }
 
 }  // namespace

@@ -97,10 +97,9 @@ class ModelCollector {
     model_.ranks.insert(topology.ranks);
     if (const std::uint64_t size = message_size_of(row); size > 0)  // a barrier has none
       model_.sizes_bytes.insert(size);
-    model_.yielding = model_.yielding || topology.yielding;
-    model_.judged_shared =
-        model_.judged_shared || (topology.yielding && topology.straggler &&
-                                 topology.straggler->verdict != Straggler::Verdict::unknown);
+    model_.yielding |= topology.yielding;
+    model_.judged_shared |= topology.yielding && topology.straggler &&
+                            topology.straggler->verdict != Straggler::Verdict::unknown;
     model_.max_qps = std::max({1.0, model_.max_qps, real(most_qps(topology))});
     if (reach_of(topology.traffic) == Reach::pair) add_pairs(row);
     add_memory(row);
@@ -120,11 +119,10 @@ class ModelCollector {
   void add_pairs(const Row& row) {
     const RankPlaces& places = pairs_.emplace_back(&row, hosts_of(row, hosts_of_result_)).second;
     if (places.size() > model_.places.size()) model_.places = places;
-    model_.unknown_kinds = model_.unknown_kinds || places.empty();
+    model_.unknown_kinds |= places.empty();
     if (places.empty()) return;
     const ByKind<double> shares = shares_of(places);
-    for (std::size_t kind = 0; kind < kHostKinds; ++kind)
-      model_.kinds[kind] = model_.kinds[kind] || shares[kind] > 0;
+    for (std::size_t kind = 0; kind < kHostKinds; ++kind) model_.kinds[kind] |= shares[kind] > 0;
   }
 
   std::vector<FitPoint> points_by_hops() const {
@@ -186,7 +184,7 @@ class ModelCollector {
     const double bytes = sum_of_amounts(topology.connection_bytes);
     if (!(bytes > 0)) return;
     const Reach reach = reach_of(topology.traffic);
-    model_.relays = model_.relays || reach == Reach::pair || reach == Reach::between_all;
+    model_.relays |= reach == Reach::pair || reach == Reach::between_all;
     ++rows_with_memory_;
     if (bytes == connection_memory(row.case_object, one_qp, peers, message_size_of(row),
                                    topology.hops ? topology.hops->max : 1))
@@ -362,6 +360,11 @@ std::string shape_text(const ModelShape& shape) {
   return shape.qps_per_edge == 1
              ? shape.graph
              : fmt::format("{} qps_per_edge:{}", shape.graph, shape.qps_per_edge);
+}
+
+std::string over_text(const TopologyModel& model) {
+  const std::string transport = value_text(fact_at(model.setting, "transport"));
+  return transport.empty() ? "" : " over " + transport;
 }
 
 std::optional<Prediction> predict_resources(const TopologyModel& model, const ModelShape& shape,

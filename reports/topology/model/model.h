@@ -60,6 +60,9 @@ struct TopologyModel {
 
 using TopologyModels = std::span<const TopologyModel>;
 
+/// " over rc"; empty: the rows do not tell the transport.
+std::string over_text(const TopologyModel& model);
+
 /// One model for each setting. A row whose traffic lacks an axis of another (pairs, seed) goes into
 /// the first model that fits otherwise. Rows without a topology, or without a measurement, are
 /// passed over.

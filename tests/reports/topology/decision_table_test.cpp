@@ -48,20 +48,20 @@ TEST(DecisionTable, ItsTitleTellsTransportsWhereEachShapeHasOne) {
   const Row mesh = pairs_row("mesh", 4, 64, 0, 1), ring = pairs_row("ring", 4, 64, 0, 1),
             udmesh = over_ud(mesh);
   const auto has_column = [](const std::vector<ShapeChoice>& choices) {
-    const Table table = decision_table(choices);
+    const Table table = decision_table(choices, 64);
     return std::ranges::find(table.columns, "over", &Table::Column::head) != table.columns.end();
   };
   auto choices = choices_of({mesh, ring});
-  EXPECT_EQ(decision_title(choices, 64), "how to connect ranks, 64 B over rc");
+  EXPECT_EQ(decision_table(choices, 64).title, "how to connect ranks, 64 B over rc");
   EXPECT_FALSE(has_column(choices));
   choices = choices_of({mesh, udmesh, ring});
-  EXPECT_EQ(decision_title(choices, 64),
+  EXPECT_EQ(decision_table(choices, 64).title,
             "how to connect ranks, 64 B: mesh, ring over rc; udmesh over ud");
   EXPECT_FALSE(has_column(choices));
   Row other = ring;
   other.case_object["transport"] = "uc";
   choices = choices_of({mesh, ring, other});
-  EXPECT_EQ(decision_title(choices, 64), "how to connect ranks, 64 B");
+  EXPECT_EQ(decision_table(choices, 64).title, "how to connect ranks, 64 B");
   EXPECT_TRUE(has_column(choices));
 }
 
@@ -76,7 +76,7 @@ TEST(DecisionTable, FitsAnOrdinaryTerminalWithAllItsTraffics) {
         rows.push_back(row);
       }
   const auto choices = choices_of(rows);
-  const std::string text = render(decision_table(choices), {.width = 80});
+  const std::string text = render(decision_table(choices, 64), {.width = 80});
   EXPECT_EQ(std::ranges::count(text, '\n'), 2 + 6 + (text.find("left out") != text.npos ? 1 : 0));
 }
 
