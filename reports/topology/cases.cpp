@@ -51,15 +51,6 @@ void add_numbers(TopologyCase& one, TopologyModels models) {
   one.qps_max = most_qps(*one.topology);
 }
 
-/// The host that the result's context names for a rank; empty: none.
-std::string host_of(const Json& context, std::uint64_t rank) {
-  for (const Json& one : list_at(context, "/rdmameter/ranks"))
-    if (fact_at(one, "rank") == Json(rank))
-      if (const Json& host = fact_at(one, "host"); host.is_string())
-        return printable(host.get_ref<const std::string&>());
-  return "";
-}
-
 /// The verdict of more than half of the repetitions that have one; none where they disagree.
 /// Nothing: no repetition has one.
 std::optional<Straggler> told_straggler(const CaseSummary& summary) {
@@ -176,12 +167,15 @@ std::optional<Straggler> straggler_of(const TopologyCase& one, const Matrix& mat
 }
 
 std::string rank_text(const Json& context, std::uint64_t rank) {
-  const std::string host = host_of(context, rank);
-  return fmt::format("rank {}{}", rank, host.empty() ? "" : " (" + host + ")");
+  for (const Json& one : list_at(context, "/rdmameter/ranks"))
+    if (const std::string host = text_at(one, "host");
+        !host.empty() && fact_at(one, "rank") == Json(rank))
+      return fmt::format("rank {} ({})", rank, printable(host));
+  return fmt::format("rank {}", rank);
 }
 
 std::string straggler_text(const std::optional<Straggler>& straggler, const Json& context) {
-  if (!straggler || !straggler->rank) return "";
+  if (!straggler) return "";
   const std::string who = rank_text(context, *straggler->rank);
   const double factor = straggler->factor.value_or(1);
   const auto to = [&] { return rank_text(context, straggler->to.value_or(0)); };
