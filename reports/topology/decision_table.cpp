@@ -138,14 +138,11 @@ std::string memory_sentence(TopologyModels models, std::uint64_t size_bytes,
                             std::uint64_t budget_bytes) {
   const std::string budget =
       fmt::format("The memory budget of {} a rank", bytes_text(budget_bytes));
-  std::vector<TopologyModel> known;
+  const auto known = filtered(models, &TopologyModel::knows_memory);
   std::string unknown;
   for (const TopologyModel& model : models)
-    if (model.knows_memory) {
-      known.push_back(model);
-    } else {
-      for (const ModelShape& shape : model.shapes) add_item(unknown, printable(shape_text(shape)));
-    }
+    for (const ModelShape& shape : model.shapes)
+      if (!model.knows_memory) add_item(unknown, printable(shape_text(shape)));
   if (!unknown.empty())
     unknown = fmt::format(
         " Not known of {}: their rows do not tell it, or another release wrote them.", unknown);
@@ -181,26 +178,22 @@ std::string knee_sentence(const TopologyModel& model, const Knee& knee, std::uin
 std::vector<ShapeChoice> shape_choices(TopologyCases cases, TopologyModels models,
                                        std::uint64_t size_bytes) {
   std::vector<ShapeChoice> choices;
-  std::vector<std::vector<double>> connect_ns;
   for (const TopologyCase& one : cases) {
     if (one.size_bytes != size_bytes) continue;
     const std::string shape = shape_label(one), over = over_with_axes(models, one.model);
-    const auto found = std::ranges::find_if(choices, [&](const ShapeChoice& choice) {
+    auto found = std::ranges::find_if(choices, [&](const ShapeChoice& choice) {
       return choice.ranks == one.topology->ranks && choice.shape == shape && choice.over == over;
     });
-    const auto at = static_cast<std::size_t>(found - choices.begin());
-    if (found == choices.end()) {
-      choices.push_back({.ranks = one.topology->ranks, .shape = shape, .over = over});
-      connect_ns.emplace_back();
-    }
-    ShapeChoice& choice = choices[at];
+    if (found == choices.end())
+      found = choices.insert(found, {.ranks = one.topology->ranks, .shape = shape, .over = over});
+    ShapeChoice& choice = *found;
     if (one.qps_max > 0) choice.qps = real(one.qps_max);
     if (one.memory_bytes) choice.memory_bytes = std::max(choice.memory_bytes, one.memory_bytes);
     for (const Row* row : one.summary.repetitions) {
       const double sum = sum_of_amounts(row->topology->connect_ns);
-      if (sum > 0) connect_ns[at].push_back(sum);
+      if (sum > 0) choice.connects_ns.push_back(sum);
     }
-    choice.connect_ns = known_median(connect_ns[at]);
+    choice.connect_ns = known_median(choice.connects_ns);
     add_traffic(choice, one);
   }
   std::ranges::stable_sort(choices, {}, &ShapeChoice::ranks);

@@ -26,8 +26,9 @@ struct ShapeChoice {
   std::uint64_t ranks = 0;
   std::string shape, over;   ///< "ring qps_per_edge:4"; "rc", with axes that models differ in
   Number qps, memory_bytes;  ///< of the rank with most
-  Number connect_ns;         ///< over the repetitions of all traffics
-  Number p50_ns, p99_ns;     ///< one way, pairs in a quiet network
+  std::vector<double> connects_ns;      ///< of the repetitions of all traffics
+  Number connect_ns;                    ///< over them
+  Number p50_ns, p99_ns;                ///< one way, pairs in a quiet network
   Number farthest_ns, farthest_p99_ns;  ///< at the most hops: p50, p99
   Number exchange_ns;                   ///< p50 of an all-to-all
   Number rank_mmsg_per_s;               ///< with all QPs of a rank active: traffic flood
