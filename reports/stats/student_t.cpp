@@ -84,13 +84,9 @@ double inverse_of_falling(const auto& function, double value, double low, double
 /// the mean.
 std::vector<VarianceEstimate> usable(std::span<const VarianceEstimate> cases) {
   constexpr double kMinShare = 1e-4;
-  std::vector<VarianceEstimate> list;
+  auto list = filtered(cases, [](const VarianceEstimate& one) { return one.degrees > 0; });
   double sum = 0;
-  for (const VarianceEstimate& one : cases) {
-    if (one.degrees <= 0) continue;
-    list.push_back(one);
-    sum += one.variance;
-  }
+  for (const VarianceEstimate& one : list) sum += one.variance;
   if (sum <= 0) return {};
   const double floor = kMinShare * sum / static_cast<double>(list.size());
   for (VarianceEstimate& one : list) one.variance = std::max(one.variance, floor);
