@@ -123,10 +123,10 @@ std::string rate_value(double ns_per_byte) {
 }
 
 /// Adds the file's costs of a kind of path that were not typed.
-void add_path(const PathCost& cost, const std::string& prefix, Parts& parts) {
-  if (cost.delay_ns) parts.emplace(prefix + "delay", delay_value(*cost.delay_ns));
-  if (cost.relay_delay_ns) parts.emplace(prefix + "relay", delay_value(*cost.relay_delay_ns));
-  if (cost.ns_per_byte) parts.emplace(prefix + "rate", rate_value(*cost.ns_per_byte));
+void add_path(const KnownCosts& costs, const std::string& prefix, Parts& parts) {
+  if (costs.alpha_ns) parts.emplace(prefix + "delay", delay_value(*costs.alpha_ns));
+  if (costs.per_hop_ns) parts.emplace(prefix + "relay", delay_value(*costs.per_hop_ns));
+  if (costs.beta_ns_per_byte) parts.emplace(prefix + "rate", rate_value(*costs.beta_ns_per_byte));
 }
 
 [[noreturn]] void refuse(const std::string& file, const std::string& why) {
@@ -175,9 +175,9 @@ std::string joined(Parts parts) {
 /// and between hosts cost.
 void fill_parts(const std::string& file, const PathCosts& costs, std::uint64_t ranks,
                 Parts& parts) {
-  const PathCost &within = costs.of_kind[PairKind::same_host],
-                 &between = costs.of_kind[PairKind::other_host];
-  if (costs.ranks_per_host && between.delay_ns)
+  const KnownCosts &within = costs.of_kind[PairKind::same_host],
+                   &between = costs.of_kind[PairKind::other_host];
+  if (costs.ranks_per_host && between.alpha_ns)
     parts.emplace("ranks-per-host", fmt::format("{}", *costs.ranks_per_host));
   const auto told = parts.find("ranks-per-host");
   const std::uint64_t per_host = told == parts.end() ? 1 : parse_count(told->second).value_or(1);
@@ -186,7 +186,7 @@ void fill_parts(const std::string& file, const PathCosts& costs, std::uint64_t r
     require(file, parts, "host-", "on one host");
   }
   // If all ranks are on one host, paths between hosts are of no use, and are as those within it.
-  add_path(per_host >= ranks && !between.delay_ns ? within : between, "", parts);
+  add_path(per_host >= ranks && !between.alpha_ns ? within : between, "", parts);
   require(file, parts, "", "on different hosts");
 }
 

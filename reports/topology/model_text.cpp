@@ -133,7 +133,7 @@ std::vector<ModelFact> facts_by_kind(const TopologyModel& model) {
   std::vector<ModelFact> facts;
   for (const PairKindName& each : kPairKindNames) {
     if (!model.kinds[each.kind]) continue;
-    const CostFit::OfKind costs = model.latency->costs_of(each.kind);
+    const KnownCosts costs = model.latency->costs_of(each.kind);
     const auto add = [&](const char* name, const Number& value, auto text) {
       facts.push_back({fmt::format("{}: {}", each.name, name),
                        value ? text(*value) : std::string("not identified")});

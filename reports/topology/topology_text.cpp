@@ -6,7 +6,6 @@
 #include <algorithm>
 
 #include "reports/summary/defaults.h"
-#include "reports/summary/facts.h"
 #include "reports/text/case_text.h"
 #include "reports/topology/cases.h"
 #include "reports/topology/decision_table.h"

@@ -115,7 +115,7 @@ std::vector<double> CostFit::terms(const RouteKinds& route, double bytes) {
   return terms;
 }
 
-CostFit::OfKind CostFit::costs_of(PairKind kind) const {
+KnownCosts CostFit::costs_of(PairKind kind) const {
   const auto cost = [&](std::size_t sort, double bytes) -> Number {
     std::vector<double> terms(3 * kHostKinds);
     terms[sort * kHostKinds + static_cast<std::size_t>(kind)] = 1;

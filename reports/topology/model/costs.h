@@ -33,6 +33,12 @@ struct Costs {
   double alpha_ns = 0, per_hop_ns = 0, beta_ns_per_byte = 0;
 };
 
+/// Costs of one kind of edges, or of paths: of an empty message between neighbours, of one that a
+/// rank passes on, of a byte on each hop. Nothing: the measured rows do not tell it.
+struct KnownCosts {
+  Number alpha_ns, per_hop_ns, beta_ns_per_byte;
+};
+
 /// Fits times to hops and bytes: with one cost of each sort for all edges, or with one for each
 /// kind of edge.
 class CostFit {
@@ -74,10 +80,7 @@ class CostFit {
 
   /// The costs of edges of a kind. Nothing: the points do not identify it. Where one size leaves
   /// beta open, the others are those of that size. @pre by_kind()
-  struct OfKind {
-    Number alpha_ns, per_hop_ns, beta_ns_per_byte;
-  };
-  OfKind costs_of(PairKind kind) const;
+  KnownCosts costs_of(PairKind kind) const;
 
  private:
   void leave_out_max_ranks(std::span<const FitPoint> points);

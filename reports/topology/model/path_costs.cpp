@@ -6,7 +6,6 @@
 
 #include "reports/stats/least_squares.h"
 #include "reports/summary/facts.h"
-#include "reports/topology/model/costs.h"
 #include "reports/topology/model/model.h"
 #include "topologies/traffic/traffic.h"
 
@@ -34,13 +33,13 @@ bool add_pairs(const Row& row, const RankPlaces& places, std::vector<Observation
   return true;
 }
 
-PathCost cost_of(const LeastSquares& fit, std::size_t kind) {
+KnownCosts costs_of(const LeastSquares& fit, std::size_t kind) {
   const auto value = [&](std::size_t sort) {
     const std::size_t at = sort * kHostKinds + kind;  // where CostFit::terms() has it
     return fit.known[at] && fit.coefficients[at] > 0 ? std::optional(fit.coefficients[at])
                                                      : std::nullopt;
   };
-  return {.delay_ns = value(0), .relay_delay_ns = value(1), .ns_per_byte = value(2)};
+  return {.alpha_ns = value(0), .per_hop_ns = value(1), .beta_ns_per_byte = value(2)};
 }
 
 }  // namespace
@@ -58,7 +57,7 @@ PathCosts fit_path_costs(const ResultFile& file) {
   }
   if (pairs.empty()) return costs;
   const LeastSquares fit = least_squares(pairs);
-  for (std::size_t kind = 0; kind < kHostKinds; ++kind) costs.of_kind[kind] = cost_of(fit, kind);
+  for (std::size_t kind = 0; kind < kHostKinds; ++kind) costs.of_kind[kind] = costs_of(fit, kind);
   costs.spread = std::sqrt(fit.squares / real(pairs.size()));
   return costs;
 }

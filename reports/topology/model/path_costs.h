@@ -7,20 +7,13 @@
 #include <optional>
 
 #include "core/result/result_file.h"
-#include "reports/topology/model/pair_kinds.h"
+#include "reports/topology/model/costs.h"
 #include "reports/topology/model/rank_places.h"
 
 namespace rdmameter {
 
-/// The cost of one kind of path. Nothing: the measured rows do not give it.
-struct PathCost {
-  Number delay_ns;        ///< of an empty message between neighbours
-  Number relay_delay_ns;  ///< of one that a rank passes on
-  Number ns_per_byte;     ///< on each hop
-};
-
 struct PathCosts {
-  ByKind<PathCost> of_kind;
+  ByKind<KnownCosts> of_kind;
   /// Nothing: hosts have different numbers, or not one after the other.
   std::optional<std::uint64_t> ranks_per_host;
   std::uint64_t rows = 0;           ///< that were fitted

@@ -62,11 +62,11 @@ Row true_row(const std::string& graph, Rank ranks, std::uint64_t bytes, Rank per
   return row;
 }
 
-void expect_near(const PathCost& cost, const Truth& truth, double error) {
-  ASSERT_TRUE(cost.delay_ns && cost.relay_delay_ns && cost.ns_per_byte);
-  EXPECT_NEAR(*cost.delay_ns / truth.delay_ns, 1, error);
-  EXPECT_NEAR(*cost.relay_delay_ns / truth.relay_ns, 1, error);
-  EXPECT_NEAR(*cost.ns_per_byte / truth.ns_per_byte, 1, error);
+void expect_near(const KnownCosts& cost, const Truth& truth, double error) {
+  ASSERT_TRUE(cost.alpha_ns && cost.per_hop_ns && cost.beta_ns_per_byte);
+  EXPECT_NEAR(*cost.alpha_ns / truth.delay_ns, 1, error);
+  EXPECT_NEAR(*cost.per_hop_ns / truth.relay_ns, 1, error);
+  EXPECT_NEAR(*cost.beta_ns_per_byte / truth.ns_per_byte, 1, error);
 }
 
 ResultFile two_classes(double noise) {
@@ -97,10 +97,10 @@ TEST(PathCosts, WhatWasNotMeasuredIsNotTold) {
   ResultFile file = file_of(4, 4);
   file.rows = {true_row("mesh", 4, 8, 4)};
   const PathCosts costs = fit_path_costs(file);
-  EXPECT_TRUE(costs.of_kind[PairKind::same_host].delay_ns);
-  EXPECT_FALSE(costs.of_kind[PairKind::same_host].relay_delay_ns);
-  EXPECT_FALSE(costs.of_kind[PairKind::same_host].ns_per_byte) << "one size";
-  EXPECT_FALSE(costs.of_kind[PairKind::other_host].delay_ns);
+  EXPECT_TRUE(costs.of_kind[PairKind::same_host].alpha_ns);
+  EXPECT_FALSE(costs.of_kind[PairKind::same_host].per_hop_ns);
+  EXPECT_FALSE(costs.of_kind[PairKind::same_host].beta_ns_per_byte) << "one size";
+  EXPECT_FALSE(costs.of_kind[PairKind::other_host].alpha_ns);
 }
 
 TEST(PathCosts, RowsOfRanksThatSharedCoresAndSimulatedOnesDoNotCount) {
@@ -140,7 +140,7 @@ TEST(PathCosts, OfNumaNodesAreThoseOfTheirHost) {
   const PathCosts costs = fit_path_costs(file);
   expect_near(costs.of_kind[PairKind::same_host], kWithin, 1e-6);
   expect_near(costs.of_kind[PairKind::other_host], kBetween, 1e-6);
-  EXPECT_FALSE(costs.of_kind[PairKind::other_node].delay_ns);
+  EXPECT_FALSE(costs.of_kind[PairKind::other_node].alpha_ns);
 }
 
 TEST(PathCosts, HostileRowsGiveNothing) {

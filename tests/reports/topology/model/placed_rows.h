@@ -122,7 +122,7 @@ inline Row placed_row(const std::string& graph, const RankPlaces& places, std::u
 
 /// Does the fit have these costs, but for a relative error?
 inline bool has_costs(const CostFit& fit, PairKind kind, const Costs& truth, double error) {
-  const CostFit::OfKind costs = fit.costs_of(kind);
+  const KnownCosts costs = fit.costs_of(kind);
   const auto near = [&](const std::optional<double>& value, double true_value) {
     return value && std::abs(*value / true_value - 1) <= error;
   };
