@@ -196,20 +196,17 @@ std::vector<SeriesChange> changes_in(const HistorySeries& series,
       values.push_back(value);
       points.push_back(i);
     }
-  const std::vector<MeanShift> shifts = mean_shifts(logarithms(values), {.together = together});
+  const auto part = [&](std::size_t from, std::size_t to) {
+    return median({values.begin() + static_cast<std::ptrdiff_t>(from),
+                   values.begin() + static_cast<std::ptrdiff_t>(to)});
+  };
+  const auto logarithms = mapped(values, [](double value) { return std::log(value); });
   std::vector<SeriesChange> changes;
-  for (std::size_t i = 0; i < shifts.size(); ++i) {
-    const auto part = [&](std::size_t from, std::size_t to) {
-      return median({values.begin() + static_cast<std::ptrdiff_t>(from),
-                     values.begin() + static_cast<std::ptrdiff_t>(to)});
-    };
-    const std::size_t from = i == 0 ? 0 : shifts[i - 1].at;
-    const std::size_t to = i + 1 < shifts.size() ? shifts[i + 1].at : values.size();
-    changes.push_back({.at = points[shifts[i].at],
-                       .deviations = shifts[i].deviations,
-                       .before = part(from, shifts[i].at),
-                       .after = part(shifts[i].at, to)});
-  }
+  for (const MeanShift& shift : mean_shifts(logarithms, {.together = together}))
+    changes.push_back({.at = points[shift.at],
+                       .deviations = shift.deviations,
+                       .before = part(shift.from, shift.at),
+                       .after = part(shift.at, shift.to)});
   for (SeriesChange& change : changes)
     if (&change != &changes.back() && is_resolved(change, changes.back().after))
       change.state = ChangeState::resolved;

@@ -9,8 +9,8 @@
 namespace rdmameter {
 
 struct MeanShift {
-  std::size_t at = 0;     ///< index of the first value after the change
-  double shift = 0;       ///< of the mean, from this part of the series to the next
+  std::size_t from = 0, at = 0, to = 0;  ///< indices: the parts are [from, at) and [at, to)
+  double shift = 0;                      ///< of the mean, from this part of the series to the next
   double deviations = 0;  ///< how far beyond the season's allowance, in standard errors
 };
 

@@ -26,10 +26,6 @@ double squares_around(std::span<const double> values, double centre) {
   return squares;
 }
 
-std::vector<double> logarithms(std::span<const double> values) {
-  return mapped(values, [](double value) { return std::log(value); });
-}
-
 double standard_deviation(std::span<const double> values) {
   if (values.size() < 2) return 0;
   return std::sqrt(squares_around(values, mean(values)) / static_cast<double>(values.size() - 1));

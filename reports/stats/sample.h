@@ -24,9 +24,6 @@ double mean(std::span<const double> values);
 /// The sum of their squared distances from it.
 double squares_around(std::span<const double> values, double centre);
 
-/// Natural logarithms, in which ratios become differences. @param values  each above 0
-std::vector<double> logarithms(std::span<const double> values);
-
 /// The standard deviation of a normal distribution, by its median absolute deviation.
 inline constexpr double kMadOfNormal = 1.4826;
 
