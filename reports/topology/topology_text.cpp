@@ -4,6 +4,8 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <set>
+#include <utility>
 
 #include "reports/summary/defaults.h"
 #include "reports/text/case_text.h"
@@ -42,11 +44,9 @@ std::string resources(TopologyCases cases, const std::set<std::uint64_t>& sizes,
   std::string text;
   for (const std::uint64_t size : sizes) {
     std::vector<TopologyCase> chosen;
+    std::set<std::pair<std::string, std::uint64_t>> known;
     for (const TopologyCase& one : cases)
-      if (one.size_bytes == size && std::ranges::none_of(chosen, [&one](const TopologyCase& other) {
-            return shape_label(other) == shape_label(one) &&
-                   other.topology->ranks == one.topology->ranks;
-          }))
+      if (one.size_bytes == size && known.emplace(shape_label(one), one.topology->ranks).second)
         chosen.push_back(one);
     std::ranges::stable_sort(chosen, {}, [](const auto& one) { return one.topology->ranks; });
     Table table = shapes_keys(chosen);
