@@ -48,8 +48,8 @@ double half_square(std::span<const double> series, std::size_t lag) {
   return mean(squares) / 2 / kKeptOfNormal;
 }
 
-/// Of a first-order autoregression: the variance of the mean of very many values, times their
-/// number.
+/// Of a first-order autoregression: the variance of the mean of very many values, times how many
+/// they are.
 double long_run_variance(std::span<const double> series) {
   constexpr double kMaxCorrelation = 0.9;  // beyond, a series and its trend cannot be told apart
   const double next = half_square(series, 1), second = half_square(series, 2);
