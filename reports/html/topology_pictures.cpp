@@ -35,26 +35,11 @@ struct Shades {
   }
 };
 
-struct Cell {
-  std::size_t row, column;
-  double ns;
-};
-
-/// The slowest of each block of ranks.
-std::vector<Cell> cells_of(const Matrix& matrix_ns, std::size_t together) {
-  const Matrix blocks = blocks_of(matrix_ns, together);
-  std::vector<Cell> cells;
-  for (std::size_t row = 0; row < blocks.size(); ++row)
-    for (std::size_t column = 0; column < blocks.size(); ++column)
-      if (const auto& ns = blocks[row][column]) cells.push_back({row, column, *ns});
-  return cells;
-}
-
 /// A path of squares for each shade: a tenth of the text of as many elements.
-std::string shaded_paths(const std::vector<Cell>& cells, const Shades& shades) {
+std::string shaded_paths(const std::vector<PairTime>& cells, const Shades& shades) {
   std::array<std::string, kShadeClasses> paths;
-  for (const Cell& cell : cells)
-    paths[shades.of(cell.ns)] += fmt::format("M{} {}h1v1h-1z", cell.column, cell.row);
+  for (const PairTime& cell : cells)
+    paths[shades.of(cell.ns)] += fmt::format("M{} {}h1v1h-1z", cell.to, cell.from);
   std::string svg;
   for (std::size_t shade = 0; shade < kShadeClasses; ++shade)
     if (!paths[shade].empty())
@@ -62,26 +47,27 @@ std::string shaded_paths(const std::vector<Cell>& cells, const Shades& shades) {
   return svg;
 }
 
-std::string told_cells(const std::vector<Cell>& cells, const Shades& shades,
+std::string told_cells(const std::vector<PairTime>& cells, const Shades& shades,
                        const PairNumbers& numbers) {
   std::string svg;
-  for (const Cell& cell : cells)
+  for (const PairTime& cell : cells)
     svg += fmt::format(
         "<rect class=s{} x={} y={} width=1 height=1><title>{} → {}: {}</title></rect>",
-        shades.of(cell.ns), cell.column, cell.row, cell.row, cell.column, numbers.text(cell.ns));
+        shades.of(cell.ns), cell.to, cell.from, cell.from, cell.to, numbers.text(cell.ns));
   return svg;
 }
 
 /// In a common unit, which scale_html() tells.
-std::string numbered_cells(const std::vector<Cell>& cells, const Shades& shades, const Unit& unit,
-                           const PairNumbers& numbers) {
-  const auto scaled = mapped(cells, [&](const Cell& cell) { return numbers.value(cell.ns, unit); });
+std::string numbered_cells(const std::vector<PairTime>& cells, const Shades& shades,
+                           const Unit& unit, const PairNumbers& numbers) {
+  const auto scaled =
+      mapped(cells, [&](const PairTime& cell) { return numbers.value(cell.ns, unit); });
   const int decimals = std::min(decimals_for(scaled), 2);
   std::string svg;
   for (std::size_t i = 0; i < cells.size(); ++i)
     svg += fmt::format(
-        "<text x={} y={} class=\"n{}\">{}</text>", static_cast<double>(cells[i].column) + 0.5,
-        static_cast<double>(cells[i].row) + 0.5,
+        "<text x={} y={} class=\"n{}\">{}</text>", static_cast<double>(cells[i].to) + 0.5,
+        static_cast<double>(cells[i].from) + 0.5,
         shades.of(cells[i].ns) >= kDarkShade ? " light" : "", fixed(scaled[i], decimals));
   return svg;
 }
@@ -145,10 +131,10 @@ std::string matrix_svg(const Matrix& matrix_ns, const std::optional<Straggler>& 
   const std::size_t ranks = matrix_ns.size();
   const std::size_t together = (ranks + kMaxCells - 1) / kMaxCells;
   if (ranks == 0) return "";
-  const std::vector<Cell> cells = cells_of(matrix_ns, together);
+  const std::vector<PairTime> cells = times_of(blocks_of(matrix_ns, together));
   if (cells.empty()) return "";
   Shades shades;
-  for (const Cell& cell : cells) shades.hold(cell.ns);
+  for (const PairTime& cell : cells) shades.hold(cell.ns);
   const std::size_t size = (ranks + together - 1) / together;
   std::string svg = fmt::format(
       "<svg class=matrix role=img aria-label=\"{} between {} ranks\" viewBox=\"-2 -2 {} {}\">",

@@ -77,9 +77,8 @@ std::string from_and_numbers(const Matrix& cells, const RankCells& failed, const
                              std::size_t room, const PairNumbers& numbers) {
   const Unit unit = numbers.unit(scale.min_ns);
   std::size_t widest = fmt::formatted_size("{}", cells.size() - 1);
-  for (const auto& row : cells)
-    for (const auto& cell : row)
-      if (cell) widest = std::max(widest, cell_text(numbers.value(*cell, unit)).size());
+  for (const PairTime& cell : times_of(cells))
+    widest = std::max(widest, cell_text(numbers.value(cell.ns, unit)).size());
   constexpr std::size_t kShadeAndGaps = 3;  // in ASCII a shade beside a digit would be a point
   const std::size_t width = widest + kShadeAndGaps;
   if (cells.size() * width > room) return "";
@@ -162,14 +161,9 @@ std::string draw_matrix(const Matrix& matrix_ns, const TextStyle& style, const R
   const std::size_t together = (ranks * cell_width + room - 1) / room;
   if (ranks == 0) return "";
   const Matrix cells = blocks_of(matrix_ns, together);
-  double min_ns = INFINITY, max_ns = 0;
-  for (const auto& row : cells)
-    for (const auto& cell : row)
-      if (cell) {
-        min_ns = std::min(min_ns, *cell);
-        max_ns = std::max(max_ns, *cell);
-      }
-  if (max_ns == 0) return "";
+  const auto times_ns = mapped(times_of(cells), &PairTime::ns);
+  if (times_ns.empty()) return "";
+  const auto [min_ns, max_ns] = std::ranges::minmax(times_ns);
   constexpr double kMaxRatio = 1e6;  // times of one network do not differ more
   const Shading scale = shading_of(std::max(min_ns, max_ns / kMaxRatio), max_ns);
   const RankCells crossed = crossed_blocks(failed, together);
@@ -184,10 +178,8 @@ std::string matrix_kinds_text(const TopologyCase& one, const Matrix& matrix_ns) 
   const RankPlaces& places = one.places;
   if (places.size() != matrix_ns.size()) return "";
   ByKind<std::vector<double>> times_ns;
-  for (std::size_t row = 0; row < matrix_ns.size(); ++row)
-    for (std::size_t column = 0; column < matrix_ns.size(); ++column)
-      if (const auto& cell = matrix_ns[row][column]; cell && row != column)
-        times_ns[kind_of(places[row], places[column])].push_back(*cell);
+  for (const auto& [from, to, ns] : times_of(matrix_ns))
+    if (from != to) times_ns[kind_of(places[from], places[to])].push_back(ns);
   const PairNumbers numbers = pair_numbers(one);
   std::vector<std::string> medians;
   for (const auto& [kind, name] : kPairKindNames)

@@ -166,11 +166,10 @@ class ModelCollector {
   static TimesByKind times_by_kind(const std::vector<std::vector<Number>>& matrix_ns,
                                    const PlacedRoutes& routes) {
     TimesByKind times;
-    for (Rank from = 0; from < matrix_ns.size(); ++from)
-      for (Rank to = 0; to < matrix_ns[from].size(); ++to)
-        if (const auto& ns = matrix_ns[from][to]; from != to && ns && *ns > 0)
-          times[{static_cast<std::size_t>(routes.kind(from, to)), routes.route(from, to)}]
-              .push_back(*ns);
+    for (const auto& [from, to, ns] : times_of(matrix_ns))
+      if (from != to && ns > 0)
+        times[{static_cast<std::size_t>(routes.kind(from, to)), routes.route(from, to)}].push_back(
+            ns);
     return times;
   }
 

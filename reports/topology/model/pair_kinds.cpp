@@ -141,6 +141,14 @@ ByKind<double> shares_of(const RankPlaces& places) {
   return shares;
 }
 
+std::vector<PairTime> times_of(const std::vector<std::vector<Number>>& matrix_ns) {
+  std::vector<PairTime> times;
+  for (Rank from = 0; from < matrix_ns.size(); ++from)
+    for (Rank to = 0; to < matrix_ns[from].size(); ++to)
+      if (const Number& ns = matrix_ns[from][to]) times.push_back({from, to, *ns});
+  return times;
+}
+
 std::optional<Graph> graph_of(const Row& row) {
   return graph_of(row.topology->graph, row.topology->ranks, count_at(row.case_object, "seed"));
 }

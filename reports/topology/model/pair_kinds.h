@@ -20,6 +20,15 @@ inline constexpr std::size_t kHostKinds = 2;
 /// Which part of all pairs of ranks is of each kind. @pre at least two ranks
 ByKind<double> shares_of(const RankPlaces& places);
 
+/// The time of a matrix from one rank to another, or from a block of them to another.
+struct PairTime {
+  Rank from, to;
+  double ns;
+};
+
+/// All that the matrix has, row by row.
+std::vector<PairTime> times_of(const std::vector<std::vector<Number>>& matrix_ns);
+
 /// The graph of a row. Nothing: this program does not know it, or it cannot be.
 std::optional<Graph> graph_of(const Row& row);
 

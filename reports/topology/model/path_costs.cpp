@@ -21,15 +21,12 @@ bool is_of_pairs(const Row& row) {
 
 /// @return false: it cannot be told which ranks are on one host
 bool add_pairs(const Row& row, const RankPlaces& places, std::vector<Observation>& pairs) {
-  const TopologyData& topology = *row.topology;
   const std::optional<Graph> graph = graph_of(row);
   if (!graph || places.empty()) return false;
   const PlacedRoutes routes(*graph, places);
   const auto bytes = real(message_size_of(row));
-  for (Rank from = 0; from < graph->ranks(); ++from)
-    for (Rank to = 0; to < graph->ranks(); ++to)
-      if (const auto& ns = topology.matrix_ns[from][to]; ns && *ns > 0)
-        pairs.push_back({CostFit::terms(routes.route(from, to), bytes), *ns});
+  for (const auto& [from, to, ns] : times_of(row.topology->matrix_ns))
+    if (ns > 0) pairs.push_back({CostFit::terms(routes.route(from, to), bytes), ns});
   return true;
 }
 
