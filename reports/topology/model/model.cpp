@@ -151,26 +151,19 @@ class ModelCollector {
         ++model_.rows_not_split;
         continue;
       }
-      for (auto& [of, times] : times_by_kind(topology.matrix_ns, PlacedRoutes(*graph, places)))
+      const PlacedRoutes routes(*graph, places);
+      std::map<std::pair<PairKind, RouteKinds>, std::vector<double>> alike;
+      for (const auto& [from, to, ns] : times_of(topology.matrix_ns))
+        if (from != to && ns > 0)
+          alike[{routes.kind(from, to), routes.route(from, to)}].push_back(ns);
+      for (const auto& [of, times] : alike)
         points.push_back({topology.graph,
                           topology.ranks,
                           {CostFit::terms(of.second, real(message_size_of(*row))), median(times)},
                           i,
-                          of.first});
+                          static_cast<std::size_t>(of.first)});
     }
     return points;
-  }
-
-  using TimesByKind = std::map<std::pair<std::size_t, RouteKinds>, std::vector<double>>;
-
-  static TimesByKind times_by_kind(const std::vector<std::vector<Number>>& matrix_ns,
-                                   const PlacedRoutes& routes) {
-    TimesByKind times;
-    for (const auto& [from, to, ns] : times_of(matrix_ns))
-      if (from != to && ns > 0)
-        times[{static_cast<std::size_t>(routes.kind(from, to)), routes.route(from, to)}].push_back(
-            ns);
-    return times;
   }
 
   /// A collective's messages have sizes of their own.
