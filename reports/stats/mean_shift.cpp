@@ -108,7 +108,11 @@ class Splitter {
     const double error = std::sqrt((long_run_ + kMinVariance) * (1 / before + 1 / after));
     const double beyond = std::abs(shift) - std::max(options_.floor, season);
     const double deviations = (std::abs(shift) - season) / error;
-    return {from, at, to, shift, beyond > 0 ? deviations : 0};
+    return {.from = from,
+            .at = at,
+            .to = to,
+            .shift = shift,
+            .deviations = beyond > 0 ? deviations : 0};
   }
 
   void split(std::size_t from, std::size_t to) {

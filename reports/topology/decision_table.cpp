@@ -185,7 +185,8 @@ std::vector<ShapeChoice> shape_choices(TopologyCases cases, TopologyModels model
       return choice.ranks == one.topology->ranks && choice.shape == shape && choice.over == over;
     });
     if (found == choices.end())
-      found = choices.insert(found, {.ranks = one.topology->ranks, .shape = shape, .over = over});
+      found = choices.insert(
+          found, ShapeChoice{.ranks = one.topology->ranks, .shape = shape, .over = over});
     ShapeChoice& choice = *found;
     if (one.qps_max > 0) choice.qps = real(one.qps_max);
     if (one.memory_bytes) choice.memory_bytes = std::max(choice.memory_bytes, one.memory_bytes);
