@@ -95,8 +95,8 @@ template <class P>
   const WordTarget target{.to = words.data(), .added_to = words.data(), .count = kWords};
   std::vector<Hop> hops(count);
   std::vector<Hop*> hop_pointers;
-  std::vector<Arrival> arrivals(
-      count, {.targets = &target, .target_count = 1, .bytes = kWords * sizeof(std::uint32_t)});
+  std::vector<Arrival> arrivals(count,
+                                {.targets = {&target, 1}, .bytes = kWords * sizeof(std::uint32_t)});
   std::vector<Arrival*> arrival_pointers;
   std::vector<StepWork> steps;
   for (std::uint64_t i = 0; i < count; ++i) {
@@ -115,12 +115,10 @@ template <class P>
   volatile std::uint64_t epoch = 0;
   Barrier barrier;
   barrier.epoch = &epoch;
-  CollectiveWork own{.steps = steps.data(),
-                     .step_count = static_cast<std::uint32_t>(count),
+  CollectiveWork own{.steps = steps,
                      .hops = hop_pointers.data(),
                      .queues = queues.data(),
-                     .sources = &source,
-                     .source_count = 1,
+                     .sources = {&source, 1},
                      .samples = &sample};
   RankState& state = rank.state();
   state.barrier = &barrier;

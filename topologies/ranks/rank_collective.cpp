@@ -55,12 +55,10 @@ RankCollective::RankCollective(OpenDevice& device, ibv_pd& pd, RankQueues& queue
     arrival_queues_[source].first = arrivals_of_[source].data();
   }
   for (Hop& hop : hops_) hop_pointers_.push_back(&hop);
-  work_ = {.steps = steps_.data(),
-           .step_count = static_cast<std::uint32_t>(steps),
+  work_ = {.steps = steps_,
            .hops = hop_pointers_.data(),
            .queues = arrival_queues_.data(),
-           .sources = sources_.data(),
-           .source_count = static_cast<std::uint32_t>(sources_.size())};
+           .sources = sources_};
   fill();
 }
 
@@ -75,8 +73,7 @@ void RankCollective::build_step(const CollectiveStep& step, std::size_t number) 
     build_arrival(*step.receive, work);
     work.left_before = sends_before(*step.receive, number);
   }
-  work.copies = copies.data();
-  work.copy_count = static_cast<std::uint32_t>(copies.size());
+  work.copies = copies;
 }
 
 void RankCollective::build_send(const SentWords& sent, StepWork& work) {
@@ -109,10 +106,7 @@ void RankCollective::build_arrival(const ReceivedWords& received, StepWork& work
                        .count = range.count});
   const std::uint64_t bytes = words_in(received.words) * kWordBytes;
   Arrival& arrival = arrivals_.emplace_back();
-  arrival = {.targets = targets.data(),
-             .target_count = static_cast<std::uint32_t>(targets.size()),
-             .bytes = bytes,
-             .place = kept_.emplace_back(bytes).data()};
+  arrival = {.targets = targets, .bytes = bytes, .place = kept_.emplace_back(bytes).data()};
   arrivals_of_[received.from].push_back(&arrival);
   work.arrival = &arrival;
 }

@@ -274,10 +274,7 @@ void RankQueues::build_rounds() {
     } else {
       for (const Rank to : round.to) add_hop(round_hops_[i], *routes_[to].edges[0], to);
     }
-    rounds_.push_back({.hops = round_hops_[i].data(),
-                       .hop_count = static_cast<std::uint32_t>(round_hops_[i].size()),
-                       .sources = round.from.data(),
-                       .source_count = static_cast<std::uint32_t>(round.from.size())});
+    rounds_.push_back({.hops = round_hops_[i], .sources = round.from});
   }
 }
 
@@ -323,8 +320,7 @@ void RankQueues::choose_delivery() {
   state_.first = window_.front();
   if (!case_.reliable() && plan_.traffic_mode() == TrafficMode::round_trip)
     state_.departure = message_byte(state_.last_byte);
-  state_.rounds = rounds_.data();
-  state_.round_count = static_cast<std::uint32_t>(rounds_.size());
+  state_.rounds = rounds_;
   state_.window = window_.data();
   state_.window_length = static_cast<std::uint32_t>(window_.size());
   state_.partners = mine_.partners.data();

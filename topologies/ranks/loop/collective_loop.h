@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstring>
+#include <span>
 
 #include "topologies/ranks/loop/loops.h"
 
@@ -24,18 +25,16 @@ struct WordCopy {
 
 /// A message that comes in the course of a collective.
 struct Arrival {
-  const WordTarget* targets = nullptr;
-  std::uint32_t target_count = 0;
+  std::span<const WordTarget> targets;
   std::uint64_t bytes = 0;
   std::uint8_t* place = nullptr;  ///< where it is kept if it comes before its step...
   bool kept = false;              ///< ...and it has
 };
 
 struct StepWork {
-  const WordCopy* copies = nullptr;  ///< before it sends
-  std::uint32_t copy_count = 0;
-  Hop* hop = nullptr;          ///< null: it sends nothing
-  Arrival* arrival = nullptr;  ///< null: it awaits nothing
+  std::span<const WordCopy> copies;  ///< before it sends
+  Hop* hop = nullptr;                ///< null: it sends nothing
+  Arrival* arrival = nullptr;        ///< null: it awaits nothing
   /// What it receives is put only when so many of CollectiveWork::hops have left: they send words
   /// from there.
   std::uint32_t left_before = 0;
@@ -48,27 +47,19 @@ struct ArrivalQueue {
 };
 
 struct CollectiveWork {
-  const StepWork* steps = nullptr;
-  std::uint32_t step_count = 0;
+  std::span<const StepWork> steps;
   Hop* const* hops = nullptr;              ///< of the steps that send
   std::uint32_t left = 0;                  ///< so many of them have
   ArrivalQueue* queues = nullptr;          ///< by source
-  const std::uint32_t* sources = nullptr;  ///< that send anything
-  std::uint32_t source_count = 0;
-  Arrival* awaited = nullptr;        ///< of the step under way, once it may be put
-  std::uint64_t* samples = nullptr;  ///< where the next one goes [ns]
+  std::span<const std::uint32_t> sources;  ///< that send anything
+  Arrival* awaited = nullptr;              ///< of the step under way, once it may be put
+  std::uint64_t* samples = nullptr;        ///< where the next one goes [ns]
 };
-
-inline void copy_words(const WordCopy* copies, std::uint32_t count) noexcept {
-  for (std::uint32_t i = 0; i < count; ++i)
-    std::memcpy(copies[i].to, copies[i].from, copies[i].count * sizeof(std::uint32_t));
-}
 
 /// Puts a message's words. @param bytes  aligned to a word
 inline void put_words(const Arrival& arrival, const std::uint8_t* bytes) noexcept {
   const auto* words = reinterpret_cast<const std::uint32_t*>(bytes);
-  for (std::uint32_t i = 0; i < arrival.target_count; ++i) {
-    const WordTarget& target = arrival.targets[i];
+  for (const WordTarget& target : arrival.targets) {
     if (target.added_to == nullptr)
       std::memcpy(target.to, words, target.count * sizeof(std::uint32_t));
     else
@@ -123,8 +114,8 @@ void collective(RankState& state, std::uint64_t count, const typename P::Clock& 
   CollectiveWork& own = *state.collective;
   for (std::uint64_t i = 0; i < count; ++i) {
     // No rank sends for this one before all have come to its barrier.
-    for (std::uint32_t at = 0; at < own.source_count; ++at) {
-      ArrivalQueue& queue = own.queues[own.sources[at]];
+    for (const std::uint32_t source : own.sources) {
+      ArrivalQueue& queue = own.queues[source];
       queue.next = queue.first;
     }
     own.left = 0;
@@ -132,9 +123,9 @@ void collective(RankState& state, std::uint64_t count, const typename P::Clock& 
     if (state.end.why != LoopResult::Why::done) [[unlikely]]
       return;
     const std::uint64_t begin = clock.now();
-    for (std::uint32_t at = 0; at < own.step_count; ++at) {
-      const StepWork& step = own.steps[at];
-      copy_words(step.copies, step.copy_count);
+    for (const StepWork& step : own.steps) {
+      for (const WordCopy& copy : step.copies)
+        std::memcpy(copy.to, copy.from, copy.count * sizeof(std::uint32_t));
       if (step.hop != nullptr) {
         step.hop->busy = true;
         ++state.leaving;

@@ -98,8 +98,7 @@ void round_trip(RankState& state, std::uint64_t rounds, std::uint64_t loss_ns,
 
 /// Marks the sources whose message of this exchange has not come yet.
 inline void await_sources(RankState& state, const RoundWork& round) noexcept {
-  for (std::uint32_t i = 0; i < round.source_count; ++i) {
-    const std::uint32_t source = round.sources[i];
+  for (const std::uint32_t source : round.sources) {
     state.awaited[source] = state.received[source] < state.target ? 1 : 0;
     state.missing += state.awaited[source];
   }
@@ -107,12 +106,12 @@ inline void await_sources(RankState& state, const RoundWork& round) noexcept {
 
 /// Counts the messages that have not come as lost; they are not waited for again.
 [[gnu::noinline]] inline void give_up(RankState& state, const RoundWork& round) noexcept {
-  for (std::uint32_t i = 0; i < round.source_count; ++i) {
-    std::uint64_t& received = state.received[round.sources[i]];
+  for (const std::uint32_t source : round.sources) {
+    std::uint64_t& received = state.received[source];
     if (received >= state.target) continue;
     state.lost += state.target - received;
     received = state.target;
-    state.awaited[round.sources[i]] = 0;
+    state.awaited[source] = 0;
   }
   state.missing = 0;
 }
@@ -126,12 +125,10 @@ void exchange(RankState& state, std::uint64_t count, std::uint64_t loss_ns,
   for (std::uint64_t i = 0; i < count; ++i) {
     ++state.target;
     const std::uint64_t begin = clock.now();
-    for (std::uint32_t r = 0; r < state.round_count; ++r) {
-      const RoundWork& round = state.rounds[r];
+    for (const RoundWork& round : state.rounds) {
       await_sources(state, round);
-      state.leaving += round.hop_count;
-      for (std::uint32_t hop = 0; hop < round.hop_count; ++hop)
-        send<P::kReceive>(state, *round.hops[hop], 0);
+      state.leaving += round.hops.size();
+      for (Hop* const hop : round.hops) send<P::kReceive>(state, *hop, 0);
       post_lists(state);
       while ((state.missing | state.leaving) != 0) {
         if (!look<P>(state, stop)) [[unlikely]]

@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <span>
 
 #include "topologies/ranks/loop/barrier.h"
 #include "topologies/ranks/loop/message_buffer.h"
@@ -29,10 +30,8 @@ using Deliver = bool (*)(RankState&, MessageBuffer&, std::uint32_t label);
 
 /// A round of an exchange: what is sent, and from which ranks something is awaited.
 struct RoundWork {
-  Hop* const* hops = nullptr;
-  std::uint32_t hop_count = 0;
-  const std::uint32_t* sources = nullptr;
-  std::uint32_t source_count = 0;
+  std::span<Hop* const> hops;
+  std::span<const std::uint32_t> sources;
 };
 
 struct RankState {
@@ -80,9 +79,7 @@ struct RankState {
   // A round trip: its first hop, and where a message's number goes (UC, UD; else null).
   Hop* first = nullptr;
   std::uint8_t* departure = nullptr;
-  // An exchange.
-  const RoundWork* rounds = nullptr;
-  std::uint32_t round_count = 0;
+  std::span<const RoundWork> rounds;  ///< of an exchange
   // A stream: hops that are used in turn, and the ranks that messages go to, again and again.
   Hop* const* window = nullptr;
   std::uint32_t window_length = 0;
