@@ -327,9 +327,9 @@ ExitStatus measure(const TopoOptions& options, Ranks& ranks, const ClockChoice& 
   const bool reports = ranks.rank() == 0;
   const BenchmarkFlags flags = initialize_benchmark({}, options.repetitions.value_or(1));
   if (reports) check_writable(options.output);
-  const auto measurer =
-      make_topology_measurer(ranks, options.patience, clock, invocation.interrupt,
-                             {options.judge_shared, reports ? choice_printer() : ChoiceListener()});
+  const auto measurer = make_topology_measurer(
+      ranks, {options.patience, clock, invocation.interrupt, options.judge_shared,
+              reports ? choice_printer() : ChoiceListener()});
   const std::uint64_t order_seed = options.order_seed.value_or(measurer->common_seed());
   const nlohmann::ordered_json environments = measurer->ranks_environment(cases.front().test_case);
   if (!reports) {

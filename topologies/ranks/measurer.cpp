@@ -74,9 +74,7 @@ bool can_be_judged(const TopologyPlan& plan) {
 
 class RankMeasurer final : public TopologyMeasurer {
  public:
-  RankMeasurer(Ranks& ranks, std::chrono::milliseconds patience, const ClockChoice& clock,
-               const InterruptSource& interrupt, const RanksChoice& choice)
-      : ranks_(ranks), patience_(patience), clock_(clock), interrupt_(interrupt), choice_(choice) {
+  RankMeasurer(Ranks& ranks, const RanksChoice& choice) : ranks_(ranks), choice_(choice) {
     share_cores_and_seed();
   }
 
@@ -84,7 +82,7 @@ class RankMeasurer final : public TopologyMeasurer {
     ++cases_;
     TestCase numbered_case = test_case;
     numbered_case.initiator.memory = numbered(test_case.initiator.memory);
-    RankCase own(numbered_case, ranks_.rank(), patience_, clock_, interrupt_);
+    RankCase own(numbered_case, ranks_.rank(), choice_.patience, choice_.clock, choice_.interrupt);
     const std::vector<RankResult> results = measure_all(own);
     Outcome outcome;
     std::exception_ptr failure;  // others wait to hear whether something is measured again
@@ -119,9 +117,9 @@ class RankMeasurer final : public TopologyMeasurer {
     try {
       const OpenDevice& device = device_of(first);
       said["max_qp"] = device.limits.max_qp;
-      said.update(environment_with(clock_, &device));
+      said.update(environment_with(choice_.clock, &device));
     } catch (const std::exception&) {  // each case will say why
-      said.update(environment_with(clock_, nullptr));
+      said.update(environment_with(choice_.clock, nullptr));
     }
     auto result = nlohmann::ordered_json::array();
     for (const std::string& each : with_all(&Ranks::gather, said.dump())) {
@@ -386,14 +384,11 @@ class RankMeasurer final : public TopologyMeasurer {
   }
 
   Ranks& ranks_;
-  const std::chrono::milliseconds patience_;
-  const ClockChoice clock_;
-  const InterruptSource& interrupt_;
   const RanksChoice choice_;
   LoneChoice lone_{choice_.on_choice};
   CpuClaims claims_;
   OpenDevices devices_{{.files = FileMemory::devices, .gpus = true, .cancel_check = [this] {
-                          if (interrupt_.requested()) throw Interrupted("interrupted");
+                          if (choice_.interrupt.requested()) throw Interrupted("interrupted");
                         }}};
   std::uint64_t seed_ = 0, cases_ = 0;
   std::size_t cores_ = 0;  ///< of this machine, that its ranks may use
@@ -403,12 +398,8 @@ class RankMeasurer final : public TopologyMeasurer {
 
 }  // namespace
 
-std::unique_ptr<TopologyMeasurer> make_topology_measurer(Ranks& ranks,
-                                                         std::chrono::milliseconds patience,
-                                                         const ClockChoice& clock,
-                                                         const InterruptSource& interrupt,
-                                                         const RanksChoice& choice) {
-  return std::make_unique<RankMeasurer>(ranks, patience, clock, interrupt, choice);
+std::unique_ptr<TopologyMeasurer> make_topology_measurer(Ranks& ranks, const RanksChoice& choice) {
+  return std::make_unique<RankMeasurer>(ranks, choice);
 }
 
 std::string check_same(Ranks& ranks, const std::string& version, const std::string& options) {

@@ -25,18 +25,17 @@ class TopologyMeasurer : public Measurer {
 
 /// The settings that are the same for all cases of a run.
 struct RanksChoice {
-  bool judge_shared = false;      ///< look for a straggler even where ranks share cores
-  ChoiceListener on_choice = {};  ///< called with what this rank chose among its devices
+  /// How long a rank may keep the others waiting without any progress.
+  std::chrono::milliseconds patience;
+  ClockChoice clock;
+  const InterruptSource& interrupt;  ///< outlives the measurer
+  bool judge_shared = false;         ///< look for a straggler even where ranks share cores
+  ChoiceListener on_choice = {};     ///< called with what this rank chose among its devices
 };
 
 /// Every rank makes one and measures the same cases in the same order. Outcomes are whole at
 /// rank 0 alone.
-/// @param patience      how long a rank may keep the others waiting without any progress
-std::unique_ptr<TopologyMeasurer> make_topology_measurer(Ranks& ranks,
-                                                         std::chrono::milliseconds patience,
-                                                         const ClockChoice& clock,
-                                                         const InterruptSource& interrupt,
-                                                         const RanksChoice& choice = {});
+std::unique_ptr<TopologyMeasurer> make_topology_measurer(Ranks& ranks, const RanksChoice& choice);
 
 /// All ranks are of one version and were given the same options.
 /// @param options  the command line, as far as it must be the same
