@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "topologies/ranks/lost_pairs.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <utility>
 
-#include "core/base/printable.h"
+#include "core/base/error.h"
 #include "topologies/graphs/routes.h"
 
 namespace rdmameter {
@@ -54,12 +52,6 @@ std::map<Rank, const RefusedEdge*> cut_off_partners(const Graph& graph, Rank ran
     visit_edges(graph, first, partner, rank, look);
   }
   return cut_off;
-}
-
-std::string cut_off_reason(const RefusedEdge& edge, Rank rank, Rank partner) {
-  if (edge.rank == rank && edge.peer == partner) return edge.reason;
-  return fmt::format("nothing goes from rank {} to rank {}, which is on the way: {}", edge.rank,
-                     edge.peer, edge.reason);
 }
 
 namespace {

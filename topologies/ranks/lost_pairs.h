@@ -40,9 +40,6 @@ void require_edges_of(const RefusedEdges& refused, Rank ranks);
 std::map<Rank, const RefusedEdge*> cut_off_partners(const Graph& graph, Rank rank,
                                                     const std::vector<RefusedEdge>& edges);
 
-/// Why `rank` has no time with `partner`.
-std::string cut_off_reason(const RefusedEdge& edge, Rank rank, Rank partner);
-
 /// An attempt at a case of a traffic in rounds, as rank 0 tells it to the others: after a pair has
 /// failed, all ranks connect anew and go on with those that are left.
 struct PairAttempt {

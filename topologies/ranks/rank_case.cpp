@@ -139,9 +139,13 @@ void RankCase::set_refused(std::vector<RefusedEdge> of_all) {
                          mine_->pair_turns.end();
     attempt_.lost.insert(std::minmax(mine_->rank, partner));
     if (direct || planned)
-      result_.lost_pairs.push_back({.with = partner,
-                                    .reason = cut_off_reason(*edge, mine_->rank, partner),
-                                    .waited = !direct});
+      result_.lost_pairs.push_back(
+          {.with = partner,
+           .reason =
+               direct ? edge->reason
+                      : fmt::format("nothing goes from rank {} to rank {}, which is on the way: {}",
+                                    edge->rank, edge->peer, edge->reason),
+           .waited = !direct});
   }
 }
 
