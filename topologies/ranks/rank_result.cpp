@@ -168,12 +168,6 @@ void add_latency(Outcome& outcome, const TopologyPlan& plan, const RankSamples& 
   }
 }
 
-HistogramData histogram_of(std::span<const std::uint64_t> times_ns) {
-  const auto histogram = std::make_unique<Histogram>();
-  for (const std::uint64_t ns : times_ns) histogram->record(ns);
-  return snapshot(*histogram);
-}
-
 void add_collective(Outcome& outcome, const TopologyPlan& plan, std::span<const RankResult> results,
                     const RankSamples& samples) {
   const CollectiveTotals& totals = plan.collective;
@@ -193,8 +187,9 @@ void add_collective(Outcome& outcome, const TopologyPlan& plan, std::span<const 
   }
   data.rank_min_ns = *std::ranges::min_element(means);
   data.rank_max_ns = *std::ranges::max_element(means);
-  outcome.latency->histogram = histogram_of(samples.collective_ns);
-  const HistogramData& times = outcome.latency->histogram;
+  const auto histogram = std::make_unique<Histogram>();
+  for (const std::uint64_t ns : samples.collective_ns) histogram->record(ns);
+  const HistogramData& times = outcome.latency->histogram = snapshot(*histogram);
   outcome.operations = times.count;
   if (data.bytes == 0 || times.sum_ns == 0) return;
   data.algbw_gb_per_s = real(data.bytes) * real(times.count) / real(times.sum_ns);
@@ -342,13 +337,12 @@ void merge(RankSamples& samples, const RankSamples& more) {
   merge(samples.barrier, more.barrier);
   merge(samples.exchanges, more.exchanges);
   for (const auto& [hops, histogram] : more.by_hops) merge(samples.by_hops[hops], histogram);
-  if (samples.collective_ns.empty() || more.collective_ns.empty()) {
-    if (samples.collective_ns.empty()) samples.collective_ns = more.collective_ns;
-    return;
-  }
-  samples.collective_ns.resize(std::min(samples.collective_ns.size(), more.collective_ns.size()));
-  for (std::size_t i = 0; i < samples.collective_ns.size(); ++i)
-    samples.collective_ns[i] = std::max(samples.collective_ns[i], more.collective_ns[i]);
+  std::vector<std::uint64_t>& times_ns = samples.collective_ns;
+  if (more.collective_ns.empty()) return;
+  if (times_ns.empty()) times_ns = more.collective_ns;
+  times_ns.resize(std::min(times_ns.size(), more.collective_ns.size()));
+  for (std::size_t i = 0; i < times_ns.size(); ++i)
+    times_ns[i] = std::max(times_ns[i], more.collective_ns[i]);
 }
 
 std::uint64_t& count_of(NamedCounts& counts, std::string_view name) {
