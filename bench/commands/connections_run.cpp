@@ -101,6 +101,7 @@ ConnectionPlan plan_connections(const ConnectionsRequest& request, const DeviceQ
   refuse_unused(request.settings.given, mapped(plan.cases, &ConnectionCase::planned));
   return plan;
 }
+
 namespace {
 
 constexpr double kNarrow = 1.02;  ///< a knee between numbers of a smaller ratio is found
@@ -137,13 +138,97 @@ class ConnectionsRun {
   ConnectionsRun(const ConnectionsRequest& request, const Invocation& invocation)
       : request_(request), invocation_(invocation) {}
 
-  ExitStatus measure();
+  ExitStatus measure() {
+    check_writable(request_.output);
+    const BenchmarkFlags flags = initialize_benchmark({}, *request_.repetitions);
+    const std::unique_ptr<Measurer> measurer = open();
+    ConnectionPlan plan = plan_connections(request_, device_qps(*measurer));
+    cases_ = std::move(plan.cases);
+    nlohmann::ordered_json context =
+        result_context(invocation_.command_line, {}, flags, clock_, *measurer);
+    context["rdmameter"]["order_seed"] = request_.order_seed;
+    context["rdmameter"]["connections"] = {{"max_qps", request_.max_qps},
+                                           {"memory_budget_bytes", request_.memory_budget_bytes},
+                                           {"window", request_.settings.window},
+                                           {"limits", plan.limits}};
+    tell_worst_findings();
+    CurveRows rows(request_.output, context, cases_);
+    std::vector<std::size_t> which;
+    for (std::size_t i = 0; i < cases_.size(); ++i) which.push_back(i);
+    RunTally tally = measure_round(std::move(which), rows, *measurer);
+    for (unsigned round = 0; round < kRoundsAtKnee; ++round) {
+      if (tally.interrupted || !measurer->usable()) break;
+      which = around_knees(rows.kept());
+      if (which.empty()) break;
+      tally += measure_round(std::move(which), rows, *measurer);
+    }
+    rows.finish(tally);
+    if (request_.output != "-") {
+      const TextStyle style = terminal_style();
+      const std::string text = connection_text(
+          {.path = request_.output, .context = context, .rows = rows.kept()}, style);
+      print_text(style.utf8 ? text : to_ascii(text));
+    }
+    return tally.status();
+  }
 
  private:
-  std::unique_ptr<Measurer> open();
-  RunTally measure_round(std::vector<std::size_t> which, CurveRows& rows, Measurer& measurer);
-  std::vector<std::size_t> around_knees(const std::vector<Row>& rows);
-  std::size_t place_of(const ConnectionCurve& curve, std::uint64_t active);
+  /// By the first kind and opcode that can be measured; without one the device is not needed.
+  std::unique_ptr<Measurer> open() {
+    std::vector<PlannedCase> cases;
+    for (const ConnectionKind& kind : request_.kinds)
+      for (const ConnectionOpcode& opcode : request_.opcodes)
+        if (kind.carries(opcode.opcode))
+          cases.push_back(connection_case(kind, opcode, 1, true, request_.settings).planned);
+    return make_measurer(request_.host->target, cases, clock_, invocation_.interrupt);
+  }
+
+  RunTally measure_round(std::vector<std::size_t> which, CurveRows& rows, Measurer& measurer) {
+    return run_round(mapped(cases_, &ConnectionCase::planned),
+                     {.which = std::move(which),
+                      .repetitions = *request_.repetitions,
+                      .seed = request_.order_seed + round_++},
+                     earlier_, measurer, invocation_.interrupt.word(), rows);
+  }
+
+  /// The case of a rate, which is made where there is none.
+  std::size_t place_of(const ConnectionCurve& curve, std::uint64_t active) {
+    const auto found = std::ranges::find_if(cases_, [&](const ConnectionCase& one) {
+      return one.rate && one.kind == curve.kind && one.opcode == curve.opcode &&
+             one.active == active;
+    });
+    if (found != cases_.end()) return static_cast<std::size_t>(found - cases_.begin());
+    const std::optional<ConnectionKind> kind = connection_kind(curve.kind);
+    const auto opcode =
+        std::ranges::find(connection_opcodes(), curve.opcode, &ConnectionOpcode::name);
+    cases_.push_back(connection_case(*kind, *opcode, active, true, request_.settings));
+    return cases_.size() - 1;
+  }
+
+  /// What to measure so that knees become narrower: both ends of each, what lies between them, and
+  /// the rate that they were compared with, so that all were measured at the same time.
+  std::vector<std::size_t> around_knees(const std::vector<Row>& rows) {
+    std::vector<std::size_t> which;
+    const auto add = [&](const ConnectionCurve& curve, std::uint64_t active) {
+      const std::size_t place = place_of(curve, active);
+      if (std::ranges::find(which, place) == which.end()) which.push_back(place);
+    };
+    for (const ConnectionCurve& curve : connection_curves(rows)) {
+      const Knee& knee = curve.knee;
+      if (!knee.found() && !knee.undecided()) continue;
+      const std::uint64_t low = knee.fast, high = knee.found() ? knee.slow : knee.most;
+      if (knee.found() &&
+          (high - low <= 1 || static_cast<double>(high) < kNarrow * static_cast<double>(low)))
+        continue;
+      for (const ConnectionPoint& point : curve.points)
+        if (!point.mmsg_per_s.empty() &&
+            ((point.active >= low && point.active <= high) || point.active == knee.best))
+          add(curve, point.active);
+      if (!knee.found()) continue;
+      for (const std::uint64_t active : between(low, high, kNumbersAtKnee)) add(curve, active);
+    }
+    return which;
+  }
 
   const ConnectionsRequest& request_;
   const Invocation& invocation_;
@@ -152,97 +237,6 @@ class ConnectionsRun {
   EarlierRounds earlier_;
   std::uint64_t round_ = 0;
 };
-
-/// By the first kind and opcode that can be measured; without one the device is not needed.
-std::unique_ptr<Measurer> ConnectionsRun::open() {
-  std::vector<PlannedCase> cases;
-  for (const ConnectionKind& kind : request_.kinds)
-    for (const ConnectionOpcode& opcode : request_.opcodes)
-      if (kind.carries(opcode.opcode))
-        cases.push_back(connection_case(kind, opcode, 1, true, request_.settings).planned);
-  return make_measurer(request_.host->target, cases, clock_, invocation_.interrupt);
-}
-
-RunTally ConnectionsRun::measure_round(std::vector<std::size_t> which, CurveRows& rows,
-                                       Measurer& measurer) {
-  return run_round(mapped(cases_, &ConnectionCase::planned),
-                   {.which = std::move(which),
-                    .repetitions = *request_.repetitions,
-                    .seed = request_.order_seed + round_++},
-                   earlier_, measurer, invocation_.interrupt.word(), rows);
-}
-
-/// The case of a rate, which is made where there is none.
-std::size_t ConnectionsRun::place_of(const ConnectionCurve& curve, std::uint64_t active) {
-  const auto found = std::ranges::find_if(cases_, [&](const ConnectionCase& one) {
-    return one.rate && one.kind == curve.kind && one.opcode == curve.opcode && one.active == active;
-  });
-  if (found != cases_.end()) return static_cast<std::size_t>(found - cases_.begin());
-  const std::optional<ConnectionKind> kind = connection_kind(curve.kind);
-  const auto opcode =
-      std::ranges::find(connection_opcodes(), curve.opcode, &ConnectionOpcode::name);
-  cases_.push_back(connection_case(*kind, *opcode, active, true, request_.settings));
-  return cases_.size() - 1;
-}
-
-/// What to measure so that knees become narrower: both ends of each, what lies between them, and
-/// the rate that they were compared with, so that all were measured at the same time.
-std::vector<std::size_t> ConnectionsRun::around_knees(const std::vector<Row>& rows) {
-  std::vector<std::size_t> which;
-  const auto add = [&](const ConnectionCurve& curve, std::uint64_t active) {
-    const std::size_t place = place_of(curve, active);
-    if (std::ranges::find(which, place) == which.end()) which.push_back(place);
-  };
-  for (const ConnectionCurve& curve : connection_curves(rows)) {
-    const Knee& knee = curve.knee;
-    if (!knee.found() && !knee.undecided()) continue;
-    const std::uint64_t low = knee.fast, high = knee.found() ? knee.slow : knee.most;
-    if (knee.found() &&
-        (high - low <= 1 || static_cast<double>(high) < kNarrow * static_cast<double>(low)))
-      continue;
-    for (const ConnectionPoint& point : curve.points)
-      if (!point.mmsg_per_s.empty() &&
-          ((point.active >= low && point.active <= high) || point.active == knee.best))
-        add(curve, point.active);
-    if (!knee.found()) continue;
-    for (const std::uint64_t active : between(low, high, kNumbersAtKnee)) add(curve, active);
-  }
-  return which;
-}
-
-ExitStatus ConnectionsRun::measure() {
-  check_writable(request_.output);
-  const BenchmarkFlags flags = initialize_benchmark({}, *request_.repetitions);
-  const std::unique_ptr<Measurer> measurer = open();
-  ConnectionPlan plan = plan_connections(request_, device_qps(*measurer));
-  cases_ = std::move(plan.cases);
-  nlohmann::ordered_json context =
-      result_context(invocation_.command_line, {}, flags, clock_, *measurer);
-  context["rdmameter"]["order_seed"] = request_.order_seed;
-  context["rdmameter"]["connections"] = {{"max_qps", request_.max_qps},
-                                         {"memory_budget_bytes", request_.memory_budget_bytes},
-                                         {"window", request_.settings.window},
-                                         {"limits", plan.limits}};
-  tell_worst_findings();
-  CurveRows rows(request_.output, context, cases_);
-  std::vector<std::size_t> which;
-  for (std::size_t i = 0; i < cases_.size(); ++i) which.push_back(i);
-  RunTally tally = measure_round(std::move(which), rows, *measurer);
-  for (unsigned round = 0; round < kRoundsAtKnee; ++round) {
-    if (tally.interrupted || !measurer->usable()) break;
-    which = around_knees(rows.kept());
-    if (which.empty()) break;
-    tally += measure_round(std::move(which), rows, *measurer);
-  }
-  rows.finish(tally);
-  if (request_.output != "-") {
-    const TextStyle style = terminal_style();
-    const std::string text =
-        connection_text({.path = request_.output, .context = context, .rows = rows.kept()}, style);
-    print_text(style.utf8 ? text : to_ascii(text));
-  }
-  return tally.status();
-}
 
 }  // namespace
 
