@@ -60,9 +60,7 @@ std::vector<Named> named_in(std::string_view option, std::string_view list,
     const std::optional<Named> one = find(word);
     if (!one)
       throw UsageError("{} '{}': takes {}, several with commas between them{}", option, list, takes,
-                       did_you_mean(word, mapped(known, [](const Named& each) {
-                                      return std::string_view(each.name);
-                                    })));
+                       did_you_mean(word, names));
     if (std::ranges::find(found, one->name, &Named::name) == found.end()) found.push_back(*one);
   }
   return found;
