@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <exception>
-#include <functional>
 #include <map>
 #include <random>
 #include <set>
@@ -30,11 +29,6 @@ namespace rdmameter {
 namespace {
 
 constexpr std::size_t kMaxFailureBytes = 4096;
-
-Failure failure_of(const std::exception& error) {
-  return {.kind = std::string(failure_kind(error)),
-          .reason = std::string(beginning(printable(error_text(error)), kMaxFailureBytes))};
-}
 
 /// What all ranks tell each other before the first case.
 struct CoresAndSeed {
@@ -169,13 +163,20 @@ class RankMeasurer final : public TopologyMeasurer {
     return fmt::format("rank {} on {}: {}", rank, ranks_.hosts()[rank], why);
   }
 
-  /// After this the case goes on only if no rank has failed.
-  /// @param failure  empty: this rank has not
-  void agree(const std::optional<Failure>& failure) {
+  /// A step of this rank's own, after which the case goes on only if no rank has failed.
+  template <class Step>
+  void take_step(const RankCase& own, Step step) {
+    std::string failure;
+    try {
+      if (own.taken()) step();
+    } catch (const std::exception& error) {
+      failure = message_text(Failure{
+          .kind = std::string(failure_kind(error)),
+          .reason = std::string(beginning(printable(error_text(error)), kMaxFailureBytes))});
+    }
     Failure first;
     std::uint64_t more = 0;
-    const std::vector<std::string> failures =
-        with_all(&Ranks::gather, failure ? message_text(*failure) : "");
+    const std::vector<std::string> failures = with_all(&Ranks::gather, failure);
     for (std::size_t rank = 0; rank < failures.size(); ++rank) {
       if (failures[rank].empty()) continue;
       if (!first.reason.empty()) {
@@ -322,21 +323,11 @@ class RankMeasurer final : public TopologyMeasurer {
   }
 
   void connect_all(RankCase& own) {
-    // A step of this rank's own, whose failure all ranks hear of.
-    const auto step = [&](const std::function<void()>& call) -> std::optional<Failure> {
-      if (!own.taken()) return {};
-      try {
-        call();
-        return {};
-      } catch (const std::exception& error) {
-        return failure_of(error);
-      }
-    };
-    agree(step([&] { create(own); }));
+    take_step(own, [&] { create(own); });
     const auto received =
         with_all(&Ranks::exchange, own.taken() ? own.addresses() : std::map<Rank, std::string>());
     own.lap("bootstrap");
-    agree(step([&] { own.connect(received); }));
+    take_step(own, [&] { own.connect(received); });
     if (own.plan().in_rounds()) {
       std::vector<RefusedEdge> refused = share_refused(own);
       if (own.taken()) own.set_refused(std::move(refused));
