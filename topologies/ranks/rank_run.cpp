@@ -58,18 +58,11 @@ RankRun::RankRun(RankQueues& queues, RankResult& result, const RankLoops& loops,
 /// @param until  what the loop looked at
 void RankRun::check(const StopFlag& until) {
   const LoopResult& end = state_.end;
-  switch (until.reason()) {
-    case StopReason::interrupted:
-      throw Interrupted("interrupted");
-    case StopReason::deadline:
-      if (&until == &stop_) throw MeasurementError(kOutOfPatience);
-      throw MeasurementError("the pair took longer than half of --patience");
-    case StopReason::none:
-    case StopReason::finish:
-    case StopReason::peer:
-    case StopReason::sibling:
-      break;
-  }
+  const StopReason reason = until.reason();
+  if (reason == StopReason::interrupted) throw Interrupted("interrupted");
+  if (reason == StopReason::deadline)
+    throw MeasurementError(&until == &stop_ ? kOutOfPatience
+                                            : "the pair took longer than half of --patience");
   if (end.why == LoopResult::Why::done) return;
   throw MeasurementError(loop_result_text(end, queues_.qp_text(end.qp_num)));
 }

@@ -15,15 +15,9 @@ Watchdog::Watchdog(const std::atomic<std::uint64_t>& progress, std::chrono::mill
         for (;;) {
           const auto glance =
               std::min<std::chrono::milliseconds>(patience / 4, std::chrono::milliseconds(500));
-          switch (wait_for(-1, 0, Deadline::in(glance), interrupt, &ended)) {
-            case Waited::woken:
-            case Waited::ready:
-              return;
-            case Waited::interrupted:
-              return request(StopReason::interrupted);
-            case Waited::deadline:
-              break;
-          }
+          const Waited waited = wait_for(-1, 0, Deadline::in(glance), interrupt, &ended);
+          if (waited == Waited::interrupted) return request(StopReason::interrupted);
+          if (waited != Waited::deadline) return;
           look_at_limit();
           const std::uint64_t now = progress.load(std::memory_order_relaxed);
           if (now != seen) {
