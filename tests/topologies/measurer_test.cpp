@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <barrier>
+#include <numeric>
 #include <thread>
 
 namespace rdmameter {
@@ -33,11 +34,10 @@ class ThreadRank final : public Ranks {
   std::uint32_t local_rank() const override { return rank_; }
   std::uint32_t local_size() const override { return size(); }
   const std::vector<std::string>& hosts() const override { return hosts_; }
-  std::vector<std::string> gather(const std::string& message) override {
-    std::vector<std::string> all = all_messages(message);
-    return rank_ == 0 ? std::move(all) : std::vector<std::string>();
+  std::string reduce(const std::string& message, const Combine& combine) override {
+    const std::vector<std::string> all = all_messages(message);
+    return rank_ == 0 ? std::accumulate(all.begin() + 1, all.end(), all.front(), combine) : "";
   }
-  std::string reduce(const std::string&, const Combine&) override { return {}; }
   std::string broadcast(const std::string& message) override { return all_messages(message)[0]; }
   std::map<Rank, std::string> exchange(const std::map<Rank, std::string>&) override { return {}; }
   [[noreturn]] void abort(int) override { std::abort(); }

@@ -27,7 +27,23 @@ std::string_view take(std::string_view& from, std::size_t bytes) {
   return taken;
 }
 
+/// @return  at rank 0 the messages of all ranks, packed; elsewhere nothing
+std::string joined(Ranks& ranks, const std::string& message) {
+  return ranks.reduce(pack({{.from = ranks.rank(), .to = 0, .text = message}}), std::plus<>());
+}
+
+std::vector<std::string> texts_by_rank(std::string_view packed, Rank ranks) {
+  std::vector<std::string> texts(ranks);
+  for (RankMessage& each : unpack(packed, ranks)) texts[each.from] = std::move(each.text);
+  return texts;
+}
+
 }  // namespace
+
+std::vector<std::string> Ranks::gather(const std::string& message) {
+  const std::string of_all = joined(*this, message);
+  return rank() == 0 ? texts_by_rank(of_all, size()) : std::vector<std::string>();
+}
 
 void append_number(std::string& to, std::uint32_t number) {
   for (int shift = 24; shift >= 0; shift -= 8) to += static_cast<char>(number >> shift);
@@ -82,21 +98,6 @@ class LinkedRanks final : public Ranks {
   Rank local_size() const override { return job_.local_size(); }
   const std::vector<std::string>& hosts() const override { return hosts_; }
 
-  std::vector<std::string> gather(const std::string& message) override {
-    std::vector<RankMessage> messages{{.from = rank(), .to = 0, .text = message}};
-    for (std::size_t step = 0; step < own_step(); ++step)
-      if (has_child(step))
-        for (RankMessage& theirs : unpack(links_.receive_from_ahead(step), size()))
-          messages.push_back(std::move(theirs));
-    if (rank() != 0) {
-      links_.send_behind(own_step(), pack(messages));
-      return {};
-    }
-    std::vector<std::string> by_rank(size());
-    for (RankMessage& theirs : messages) by_rank[theirs.from] = std::move(theirs.text);
-    return by_rank;
-  }
-
   std::string reduce(const std::string& message, const Combine& combine) override {
     std::string combined = message;
     for (std::size_t step = 0; step < own_step(); ++step)
@@ -141,7 +142,7 @@ class LinkedRanks final : public Ranks {
   [[noreturn]] void abort(int status) override { job_.abort(status); }
 
  private:
-  /// The tree of gather(), reduce() and broadcast(): a rank's parent is 2^step behind it, where
+  /// The tree of reduce() and broadcast(): a rank's parent is 2^step behind it, where
   /// 2^step is the lowest bit of its number; its children are less than that ahead.
   std::size_t own_step() const {
     return std::min(static_cast<std::size_t>(std::countr_zero(rank())), links_.steps());
@@ -156,15 +157,7 @@ class LinkedRanks final : public Ranks {
 }  // namespace
 
 std::vector<std::string> all_gather(Ranks& ranks, const std::string& message) {
-  std::vector<RankMessage> messages;
-  for (const std::string& each : ranks.gather(message)) {
-    const auto from = static_cast<Rank>(messages.size());
-    messages.push_back({.from = from, .to = 0, .text = each});
-  }
-  std::vector<std::string> by_rank(ranks.size());
-  for (RankMessage& each : unpack(ranks.broadcast(pack(messages)), ranks.size()))
-    by_rank[each.from] = std::move(each.text);
-  return by_rank;
+  return texts_by_rank(ranks.broadcast(joined(ranks, message)), ranks.size());
 }
 
 std::unique_ptr<Ranks> join_ranks(const BootstrapOptions& options,

@@ -35,7 +35,7 @@ class Ranks {
   virtual const std::vector<std::string>& hosts() const = 0;  ///< of all ranks, by rank
 
   /// @return  at rank 0 the message of each rank, by rank; elsewhere nothing
-  virtual std::vector<std::string> gather(const std::string& message) = 0;
+  std::vector<std::string> gather(const std::string& message);
 
   /// Messages are combined on the way, so that no rank gets more than its neighbours' in a tree.
   /// @return  at rank 0 what all messages make together; elsewhere nothing
