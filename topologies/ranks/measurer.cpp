@@ -281,11 +281,9 @@ class RankMeasurer final : public TopologyMeasurer {
       for (std::size_t i = 0; i < std::min(trips.size(), result.matrix_row_ns.size()); ++i)
         times_ns[i] += result.matrix_row_ns[i];
     }
-    Straggler& straggler = outcome.topology->straggler.emplace();
-    if (failure.empty())
-      straggler = judge_elimination(trips, times_ns);
-    else
-      straggler = {.verdict = Straggler::Verdict::unknown, .reason = failure};
+    outcome.topology->straggler =
+        failure.empty() ? judge_elimination(trips, times_ns)
+                        : Straggler{.verdict = Straggler::Verdict::unknown, .reason = failure};
   }
 
   /// The path of the data, as a row between two ends has it.
@@ -300,17 +298,12 @@ class RankMeasurer final : public TopologyMeasurer {
 
   /// At rank 0: merges the results of all ranks. @throws MeasurementError  what has failed
   Outcome collect(const RankCase& own, const std::vector<RankResult>& results) const {
-    std::string failure;
-    bool only_waited = true;
-    for (Rank rank = 0; rank < results.size(); ++rank) {
-      const std::string& why = results[rank].failure;
-      if (why.empty()) continue;
-      // A rank that only waited in vain knows least of what went wrong.
-      const bool waited = why == kOutOfPatience;
-      if (failure.empty() || (only_waited && !waited)) failure = failure_of_rank(rank, why);
-      only_waited &= waited;
-    }
-    if (!failure.empty()) throw MeasurementError(failure);
+    // A rank that only waited in vain knows least of what went wrong.
+    for (const bool waited : {false, true})
+      for (Rank rank = 0; rank < results.size(); ++rank)
+        if (const std::string& why = results[rank].failure;
+            !why.empty() && (why == kOutOfPatience) == waited)
+          throw MeasurementError(failure_of_rank(rank, why));
     Outcome outcome = merge_results(own.plan(), results);
     const std::uint64_t measured =
         outcome.latency ? outcome.latency->histogram.count : outcome.bandwidth->messages;
