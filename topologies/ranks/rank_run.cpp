@@ -175,17 +175,15 @@ void RankRun::measure_pair(Rank partner) {
 void RankRun::meet_after_pair(Rank partner) {
   if (state_.end.why != LoopResult::Why::done) {
     barrier_.arrive();
-    await_barrier(&Barrier::passed);
-  } else {
-    loops_.serve(state_, stop_);
-    if (stop_.requested() || barrier_.end.why != LoopResult::Why::done) check();
-    if (state_.end.why != LoopResult::Why::done) {
-      const std::string reason = loop_result_text(state_.end, queues_.qp_text(state_.end.qp_num));
-      if (partner != rank_) lose_pair(partner, reason, false);
-      barrier_.alarm = true;
-      await_barrier(&Barrier::passed);
-    }
+    return await_barrier(&Barrier::passed);
   }
+  loops_.serve(state_, stop_);
+  if (stop_.requested() || barrier_.end.why != LoopResult::Why::done) check();
+  if (state_.end.why == LoopResult::Why::done) return;
+  const std::string reason = loop_result_text(state_.end, queues_.qp_text(state_.end.qp_num));
+  if (partner != rank_) lose_pair(partner, reason, false);
+  barrier_.alarm = true;
+  await_barrier(&Barrier::passed);
 }
 
 /// As measure_pairs(), but one rank of a pair streams to the other. All pairs of a round end their
@@ -271,13 +269,11 @@ HistogramData RankRun::time_round_trip(const std::vector<Rank>& stops, const Sto
   queues_.begin_round_trip_to(stops[1]);
   queues_.deliver_round_trips(true);
   const std::uint64_t lost_before = state_.lost, operations_before = state_.operations;
-  loops_.round_trip(state_, case_.warmup, loss_ns_, clock_, until);
-  check(until);
+  run_loop(loops_.round_trip, case_.warmup, until);
   state_.lost = lost_before;
   state_.operations = operations_before;
   begin_samples();
-  loops_.round_trip(state_, case_.iterations, loss_ns_, clock_, until);
-  check(until);
+  run_loop(loops_.round_trip, case_.iterations, until);
   if (loss_ns_ == 0) queues_.deliver_round_trips(false);
   return snapshot(*samples_);
 }
@@ -316,13 +312,11 @@ std::vector<double> RankRun::run_again(const std::vector<RoundTripStops>& trips)
 
 void RankRun::measure_exchanges() {
   pass_barrier();
-  loops_.exchange(state_, case_.warmup, loss_ns_, clock_, stop_);
-  check();
+  run_loop(loops_.exchange, case_.warmup, stop_);
   pass_barrier();
   begin_samples();
   state_.operations = state_.lost = 0;
-  loops_.exchange(state_, case_.iterations, loss_ns_, clock_, stop_);
-  check();
+  run_loop(loops_.exchange, case_.iterations, stop_);
   result_.elapsed_ns = state_.elapsed_ns;
   result_.sending_ns = state_.sending_ns;
   result_.samples.exchanges = snapshot(*samples_);
@@ -345,16 +339,14 @@ void RankRun::measure_stream() {
   };
   pass_barrier();
   state_.expected = expected(case_.warmup);
-  loops_.stream(state_, case_.warmup, loss_ns_, clock_, stop_);
-  check();
+  run_loop(loops_.stream, case_.warmup, stop_);
   const auto missing = [this] {
     return state_.arrived < state_.expected ? state_.expected - state_.arrived : 0;
   };
   const std::uint64_t lost_before = missing();  // that is not waited for again
   pass_barrier();
   state_.expected = expected(case_.warmup) + expected(case_.iterations) - lost_before;
-  loops_.stream(state_, case_.iterations, loss_ns_, clock_, stop_);
-  check();
+  run_loop(loops_.stream, case_.iterations, stop_);
   result_.elapsed_ns = state_.elapsed_ns;
   result_.sending_ns = state_.sending_ns;
   result_.sent = state_.operations;

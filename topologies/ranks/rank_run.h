@@ -44,6 +44,10 @@ class RankRun {
     loops_.serve(state_, stop_);
     check();
   }
+  void run_loop(RankLoops::Limited loop, std::uint64_t count, const StopFlag& until) {
+    loop(state_, count, loss_ns_, clock_, until);
+    check(until);
+  }
   void await_barrier(bool (Barrier::*until)() noexcept);
   void measure_barrier();
   void measure_round_trips();
