@@ -17,7 +17,7 @@ void visit_edges(const Graph& graph, std::map<Rank, std::vector<Rank>>& first, R
                  Visit visit) {
   while (from != to) {
     Rank next = to;
-    if (!std::ranges::binary_search(graph.neighbours[from], to)) {
+    if (!graph.has_edge(from, to)) {
       const auto [found, is_new] = first.try_emplace(from);
       if (is_new) found->second = tree_from(graph, from).first;
       next = found->second[to];

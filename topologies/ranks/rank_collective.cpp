@@ -45,7 +45,6 @@ RankCollective::RankCollective(OpenDevice& device, ibv_pd& pd, RankQueues& queue
           [&pattern](Rank other, std::uint64_t at) { return input_word(pattern, other, at); })) {
   const Rank ranks = plan_.all.graph.ranks();
   const std::size_t steps = schedule_.steps.size();
-  copies_.resize(steps);
   arrivals_of_.resize(ranks);
   for (std::size_t i = 0; i < steps; ++i) build_step(schedule_.steps[i], i);
   arrival_queues_.resize(ranks);
@@ -64,7 +63,7 @@ RankCollective::RankCollective(OpenDevice& device, ibv_pd& pd, RankQueues& queue
 
 void RankCollective::build_step(const CollectiveStep& step, std::size_t number) {
   StepWork& work = steps_.emplace_back();
-  std::vector<WordCopy>& copies = copies_[number];
+  std::vector<WordCopy>& copies = copies_.emplace_back();
   if (number == 0)
     for (const WordMove& move : schedule_.moves)
       copies.push_back({.to = word(move.to), .from = word(move.from), .count = move.count});
@@ -82,9 +81,9 @@ void RankCollective::build_send(const SentWords& sent, StepWork& work) {
   if (!sent_in_place(sent)) {
     begin = schedule_.memory_words + packed_words_;
     for (const WordRange& range : sent.words) {
-      copies_[steps_.size() - 1].push_back({.to = word(schedule_.memory_words + packed_words_),
-                                            .from = word(range.begin),
-                                            .count = range.count});
+      copies_.back().push_back({.to = word(schedule_.memory_words + packed_words_),
+                                .from = word(range.begin),
+                                .count = range.count});
       packed_words_ += range.count;
     }
   }

@@ -43,8 +43,7 @@ RankLinks::RankLinks(OpenedLinks opened, milliseconds patience, const InterruptS
 
 RankLinks::~RankLinks() {
   if (!over_.empty()) return;
-  for (Link& link : links_)
-    if (link.socket) append(link, Kind::bye, {});
+  for (Link& link : links_) append(link, Kind::bye, {});
   const auto open = [](const Link& link) { return link.socket && !link.left; };
   const Deadline deadline = Deadline::in(kForLeave);
   while (!deadline.passed() && !interrupt_.requested() && over_.empty() &&
@@ -132,7 +131,7 @@ void RankLinks::tell_that_it_waits() {
   if (now - told_ < tell_every_) return;
   told_ = now;
   for (Link& link : links_)
-    if (link.out.empty() && link.socket && !link.left) append(link, Kind::waiting, {});
+    if (link.out.empty() && !link.left) append(link, Kind::waiting, {});
 }
 
 /// Reads and writes what there is, until something has happened or the time is up.
@@ -222,7 +221,7 @@ void RankLinks::end(const std::string& why) {
   if (!passed_on_) {
     passed_on_ = true;
     for (Link& link : links_)
-      if (link.socket && !link.left) append(link, Kind::over, over_);
+      if (!link.left) append(link, Kind::over, over_);
     const Deadline deadline = Deadline::in(kForLastWords);
     while (!deadline.passed() && !all_are_written()) move_bytes(deadline);
   }
