@@ -59,15 +59,12 @@ constexpr const char* kTopoFooter =
     "  srun --mpi=pmix -n 8 rdmameter topo mesh ring -o topo.json\n"
     "  rdmameter topo connections HOST   ('topo connections --help' says more)";
 
-struct TopoOptions : MeasuringOptions {
+struct TopoOptions : MeasuringOptions, TopologyTextOptions {
   std::vector<std::string> graphs;
   std::optional<std::uint64_t> ranks, order_seed;
   std::vector<std::string> scale;
   milliseconds patience{60'000};
   std::string bootstrap_interface, simulate;
-  bool judge_shared = false;
-  std::vector<std::uint64_t> predict;
-  std::optional<std::uint64_t> memory_budget_bytes;
 };
 
 const Axis& topology_axis(std::string_view option) {
@@ -246,12 +243,10 @@ void tell_predictions(RunOutput& output, const TopoOptions& options,
                       const nlohmann::ordered_json& context) {
   if ((options.predict.empty() && !options.memory_budget_bytes) || options.output == "-") return;
   output.tell_at_the_end([&](std::span<const Row> rows, const TextStyle& style) {
+    TopologyTextOptions asked = options;
+    asked.style = style;
     const std::string text = topology_text(
-        {.path = options.output, .context = context, .rows = {rows.begin(), rows.end()}},
-        {.predict = options.predict,
-         .memory_budget_bytes = options.memory_budget_bytes,
-         .judge_shared = options.judge_shared,
-         .style = style});
+        {.path = options.output, .context = context, .rows = {rows.begin(), rows.end()}}, asked);
     return text.empty() ? text : "\n" + text;
   });
 }
