@@ -52,11 +52,7 @@ std::optional<MatrixSummary> summarise_matrix(const Matrix& matrix_ns, const Gra
     all.push_back(ns);
   });
   if (all.empty()) return std::nullopt;
-  std::map<Rank, double> median;
-  for (auto& [hops, times] : by_hops) {
-    std::ranges::sort(times);
-    median[hops] = nearest_rank(times, 0.5);
-  }
+  for (auto& [hops, times] : by_hops) std::ranges::sort(times);
   std::ranges::sort(all);
   MatrixSummary summary{.pairs = all.size(),
                         .min_ns = all.front(),
@@ -67,7 +63,7 @@ std::optional<MatrixSummary> summarise_matrix(const Matrix& matrix_ns, const Gra
                         .max_ns = all.back()};
   auto& slowest = summary.slowest;  // a heap, the quickest on top, until it is sorted
   visit_pairs(matrix_ns, graph, [&](Rank from, Rank to, std::uint32_t hops, double ns) {
-    const MatrixSummary::Pair pair{from, to, hops, ns, ns / median[hops]};
+    const MatrixSummary::Pair pair{from, to, hops, ns, ns / nearest_rank(by_hops.at(hops), 0.5)};
     if (slowest.size() == kMaxSlowestPairs && !is_slower(pair, slowest.front())) return;
     slowest.push_back(pair);
     std::push_heap(slowest.begin(), slowest.end(), is_slower);
