@@ -57,7 +57,6 @@ struct NetworkCheck {
 };
 
 /// Numbers of ranks in the source at which such a check takes no time to speak of, ascending.
-/// @pre it has a source
 std::vector<std::uint64_t> checked_ranks(const NetworkChoice& network);
 
 /// Simulates each of the cases that the source has measured.

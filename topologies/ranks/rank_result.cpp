@@ -185,7 +185,8 @@ void add_collective(Outcome& outcome, const TopologyPlan& plan, std::span<const 
   data.rank_max_ns = *std::ranges::max_element(means);
   const auto histogram = std::make_unique<Histogram>();
   for (const std::uint64_t ns : samples.collective_ns) histogram->record(ns);
-  const HistogramData& times = outcome.latency->histogram = snapshot(*histogram);
+  outcome.latency->histogram = snapshot(*histogram);
+  const HistogramData& times = outcome.latency->histogram;
   outcome.operations = times.count;
   if (data.bytes == 0 || times.sum_ns == 0) return;
   data.algbw_gb_per_s = real(data.bytes) * real(times.count) / real(times.sum_ns);
@@ -335,7 +336,10 @@ void merge(RankSamples& samples, const RankSamples& more) {
   for (const auto& [hops, histogram] : more.by_hops) merge(samples.by_hops[hops], histogram);
   std::vector<std::uint64_t>& times_ns = samples.collective_ns;
   if (more.collective_ns.empty()) return;
-  if (times_ns.empty()) times_ns = more.collective_ns;
+  if (times_ns.empty()) {
+    times_ns = more.collective_ns;
+    return;
+  }
   times_ns.resize(std::min(times_ns.size(), more.collective_ns.size()));
   for (std::size_t i = 0; i < times_ns.size(); ++i)
     times_ns[i] = std::max(times_ns[i], more.collective_ns[i]);

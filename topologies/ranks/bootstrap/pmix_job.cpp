@@ -25,7 +25,6 @@ namespace rdmameter {
 
 std::vector<std::string> own_addresses(const std::string& interface) {
   const auto list = interface_addresses();
-  if (!list) return {};
   std::vector<std::string> v4, v6;
   std::set<std::string> names;
   for (const ifaddrs* each = list.get(); each != nullptr; each = each->ifa_next) {
