@@ -74,11 +74,7 @@ LatencySeries::LatencySeries(std::uint64_t interval_ns, bool lossy)
 }
 
 LatencySeries::Slot& LatencySeries::next_slot() noexcept {
-  if (!joining_) return slots_[order_[count_]];
-  join(fresh_);
-  Slot& freed = slots_[order_[2 * fresh_ + 1]];
-  freed = {};
-  return freed;
+  return joining_ ? join(fresh_) : slots_[order_[count_]];
 }
 
 void LatencySeries::close(const Histogram& all, std::uint64_t lost) noexcept {
@@ -166,23 +162,26 @@ void LatencySeries::take_over(Slot& into, const Slot& from) noexcept {
   into.max_ns = std::max(into.max_ns, from.max_ns);
 }
 
-void LatencySeries::join(std::size_t pair) noexcept {
-  take_over(slots_[order_[2 * pair]], slots_[order_[2 * pair + 1]]);
+/// @return  the slot that it frees, empty
+LatencySeries::Slot& LatencySeries::join(std::size_t pair) noexcept {
+  Slot& freed = slots_[order_[2 * pair + 1]];
+  take_over(slots_[order_[2 * pair]], freed);
+  return freed = {};
+}
+
+/// Of the first intervals: those at even places go before the others.
+void LatencySeries::evens_first(std::size_t intervals) noexcept {
+  const decltype(order_) before = order_;
+  const std::size_t evens = (intervals + 1) / 2;
+  for (std::size_t i = 0; i < intervals; ++i) order_[i % 2 * evens + i / 2] = before[i];
 }
 
 /// Joins what is left to be joined; then the intervals are in order again.
 void LatencySeries::settle() {
   if (!joining_) return;
   constexpr std::size_t kPairs = kMostIntervals / 2;
-  for (std::size_t pair = fresh_; pair < kPairs; ++pair) {
-    join(pair);
-    slots_[order_[2 * pair + 1]] = {};
-  }
-  const decltype(order_) before = order_;
-  for (std::size_t pair = 0; pair < kPairs; ++pair) {
-    order_[pair] = before[2 * pair];
-    order_[kPairs + pair] = before[2 * pair + 1];
-  }
+  for (std::size_t pair = fresh_; pair < kPairs; ++pair) join(pair);
+  evens_first(kMostIntervals);
   count_ = kPairs + fresh_;
   joining_ = false;
 }
@@ -190,17 +189,9 @@ void LatencySeries::settle() {
 /// Intervals of twice the length.
 void LatencySeries::halve() {
   settle();
-  std::vector<std::uint16_t> first, second;
-  for (std::size_t i = 0; i < count_; i += 2) {
-    first.push_back(order_[i]);
-    if (i + 1 == count_) break;
-    join(i / 2);
-    slots_[order_[i + 1]] = {};
-    second.push_back(order_[i + 1]);
-  }
-  std::ranges::copy(first, order_.begin());
-  std::ranges::copy(second, order_.begin() + static_cast<std::ptrdiff_t>(first.size()));
-  count_ = first.size();
+  for (std::size_t pair = 0; pair < count_ / 2; ++pair) join(pair);
+  evens_first(count_);
+  count_ = (count_ + 1) / 2;
   interval_ns_ *= 2;
 }
 

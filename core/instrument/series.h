@@ -109,7 +109,8 @@ class LatencySeries final : public IntervalLatencies {
 
   Slot& next_slot() noexcept;
   void end_interval(const Slot& slot) noexcept;
-  void join(std::size_t pair) noexcept;
+  Slot& join(std::size_t pair) noexcept;
+  void evens_first(std::size_t intervals) noexcept;
   void settle();
   void halve();
   static void take_over(Slot& into, const Slot& from) noexcept;
