@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cstdlib>
 #include <fstream>
 #include <string>
 #include <string_view>
@@ -26,10 +25,15 @@ std::optional<std::string> read_line(const std::filesystem::path& file) {
   return line.substr(begin, line.find_last_not_of(kBlanks) - begin + 1);
 }
 
-std::optional<std::string> rest_of_line(const std::filesystem::path& file, std::string_view key) {
+std::optional<std::string> word_behind(const std::filesystem::path& file, std::string_view key) {
+  constexpr const char* kBlanks = " \t";
   std::ifstream stream(file);
-  for (std::string line; std::getline(stream, line);)
-    if (line.starts_with(key)) return line.substr(key.size());
+  for (std::string line; std::getline(stream, line);) {
+    if (!line.starts_with(key)) continue;
+    const auto begin = line.find_first_not_of(kBlanks, key.size());
+    if (begin == std::string::npos) return std::nullopt;
+    return line.substr(begin, line.find_first_of(kBlanks, begin) - begin);
+  }
   return std::nullopt;
 }
 
@@ -124,9 +128,8 @@ std::string verbs_object_limits(const std::filesystem::path& membership,
 
 bool has_capability(unsigned capability, const std::filesystem::path& status) {
   constexpr int kHexadecimal = 16;
-  const auto effective = rest_of_line(status, "CapEff:");
-  return effective &&
-         ((std::strtoull(effective->c_str(), nullptr, kHexadecimal) >> capability) & 1U) != 0;
+  const auto effective = parse_count(word_behind(status, "CapEff:").value_or(""), kHexadecimal);
+  return effective && ((*effective >> capability) & 1U) != 0;
 }
 
 std::optional<std::uint64_t> softirq_ns(const std::filesystem::path& proc) {

@@ -13,14 +13,12 @@
 
 namespace rdmameter {
 
-// Reading the kernel's one-value files. What is not there is not known: nullopt, never
-// a made-up value.
-
 /// First line of a file, without surrounding blanks; nullopt where it cannot be read or is empty.
 std::optional<std::string> read_line(const std::filesystem::path& file);
 
-/// What stands behind the key in the first line that begins with it; nullopt: there is none.
-std::optional<std::string> rest_of_line(const std::filesystem::path& file, std::string_view key);
+/// What stands behind the key, and blanks, in the first line that begins with it, up to the next
+/// blank; nullopt: there is none.
+std::optional<std::string> word_behind(const std::filesystem::path& file, std::string_view key);
 
 /// The file's decimal number; nullopt where it cannot be read or is anything else.
 std::optional<std::int64_t> read_number(const std::filesystem::path& file);

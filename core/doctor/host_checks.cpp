@@ -15,14 +15,6 @@
 namespace rdmameter {
 namespace {
 
-/// What stands behind "KEY" and blanks in a file of /proc, up to the next blank.
-std::optional<std::string> word_behind(const std::filesystem::path& file, std::string_view key) {
-  const auto rest = rest_of_line(file, key);
-  const auto begin = rest ? rest->find_first_not_of(" \t") : std::string::npos;
-  if (begin == std::string::npos) return std::nullopt;
-  return rest->substr(begin, rest->find_first_of(" \t", begin) - begin);
-}
-
 std::filesystem::path cpu_folder(const Examination& examination, unsigned cpu) {
   return examination.trees.sysfs / fmt::format("devices/system/cpu/cpu{}", cpu);
 }

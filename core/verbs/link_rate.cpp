@@ -117,7 +117,7 @@ std::optional<std::filesystem::path> place_of(const std::filesystem::path& link)
 }  // namespace
 
 std::optional<std::string> pcie_address(const std::filesystem::path& device) {
-  return rest_of_line(device / "device/uevent", "PCI_SLOT_NAME=");
+  return word_behind(device / "device/uevent", "PCI_SLOT_NAME=");
 }
 
 bool is_pci_gpu(const std::filesystem::path& pci, std::string_view maker) {

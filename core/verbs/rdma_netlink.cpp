@@ -9,8 +9,6 @@
 #include <rdma/rdma_netlink.h>
 #include <sys/socket.h>
 
-#include <algorithm>
-#include <charconv>
 #include <chrono>
 #include <memory>
 #include <set>
@@ -171,13 +169,8 @@ std::vector<std::pair<std::string, std::uint64_t>> device_objects(const ibv_cont
 }
 
 std::optional<std::uint64_t> pinned_bytes(const std::filesystem::path& proc) {
-  const auto line = rest_of_line(proc / "status", "VmPin:");
-  if (!line) return std::nullopt;
-  const std::size_t digits = std::min(line->find_first_of("0123456789"), line->size());
-  std::uint64_t kib = 0;
-  if (std::from_chars(line->data() + digits, line->data() + line->size(), kib).ec != std::errc())
-    return std::nullopt;
-  return kib * 1024;
+  const auto kib = parse_count(word_behind(proc / "status", "VmPin:").value_or(""));
+  return kib ? std::optional(*kib * 1024) : std::nullopt;
 }
 
 }  // namespace rdmameter
