@@ -68,13 +68,9 @@ void ConnectEndpoint::negotiate(const Introduction& peer) {
   const EndpointInfo& theirs = peer.endpoint_of(0);
   if (const auto pair = choose_gid_pair(info_.gids, theirs.gids)) info_.gid = pair->mine;
   require_match(info_, theirs, where_);
-  path_.gid_index = static_cast<std::uint8_t>(info_.gid.index);
-  path_.mtu = *mtu_from_bytes(std::min(info_.mtu_bytes, theirs.mtu_bytes));
-  path_.remote_lid = theirs.lid;
-  path_.remote_gid = theirs.gid.value;
-  path_.global = info_.needs_grh || theirs.needs_grh ||
-                 info_.gid.value.global.subnet_prefix != theirs.gid.value.global.subnet_prefix;
-  set_reads(path_, info_, theirs);
+  path_ = path_between(
+      info_, path_.port_num, case_, theirs,
+      {.mtu_bytes = std::min(info_.mtu_bytes, theirs.mtu_bytes), .outstanding_reads = kMostReads});
   cm_endpoint_.path = path_;
   if (!channel_ || role_ == Role::responder) return;
   cm_endpoint_.address = cm_address_of(info_.gid, info_.link_layer, cm_terms(0), where_);

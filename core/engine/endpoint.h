@@ -50,13 +50,9 @@ std::uint32_t agreed_mtu(const TestCase& test_case, const EndpointInfo& mine,
 /// @throws Unsupported  a UD message is longer than the path's MTU: the network would drop it
 void require_one_packet(const TestCase& test_case, std::uint64_t mtu_bytes);
 
-/// Reads and atomics under way per QP, in each direction as many as one end can make and the other
-/// can take.
-/// @param most  of each direction
-void set_reads(QpPath& path, const EndpointInfo& mine, const EndpointInfo& peer,
-               std::uint32_t most = kMostReads);
-
-/// The way from a port of this machine to a peer's, for connections and address handles.
+/// The way from a port of this machine to a peer's, for connections and address handles. Reads and
+/// atomics under way per QP are in each direction as many as one end can make and the other can
+/// take, and no more than agreed.
 QpPath path_between(const EndpointInfo& mine, std::uint8_t port_num, const TestCase& test_case,
                     const EndpointInfo& peer, const Agreed& agreed);
 

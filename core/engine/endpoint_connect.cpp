@@ -46,14 +46,6 @@ void require_one_packet(const TestCase& test_case, std::uint64_t mtu_bytes) {
         test_case.topology() ? "" : ", or --transport rc");
 }
 
-void set_reads(QpPath& path, const EndpointInfo& mine, const EndpointInfo& peer,
-               std::uint32_t most) {
-  path.reads_out =
-      static_cast<std::uint8_t>(std::min({mine.reads_out, peer.reads_in, most, kMostReads}));
-  path.reads_in =
-      static_cast<std::uint8_t>(std::min({mine.reads_in, peer.reads_out, most, kMostReads}));
-}
-
 QpPath path_between(const EndpointInfo& mine, std::uint8_t port_num, const TestCase& test_case,
                     const EndpointInfo& peer, const Agreed& agreed) {
   QpPath path = path_of(test_case);
@@ -66,7 +58,11 @@ QpPath path_between(const EndpointInfo& mine, std::uint8_t port_num, const TestC
                 mine.gid.value.global.subnet_prefix != peer.gid.value.global.subnet_prefix;
   path.remote_lid = peer.lid;
   path.remote_gid = peer.gid.value;
-  set_reads(path, mine, peer, agreed.outstanding_reads);
+  const auto reads = [&](std::uint32_t made, std::uint32_t taken) {
+    return static_cast<std::uint8_t>(std::min({made, taken, agreed.outstanding_reads, kMostReads}));
+  };
+  path.reads_out = reads(mine.reads_out, peer.reads_in);
+  path.reads_in = reads(mine.reads_in, peer.reads_out);
   return path;
 }
 
