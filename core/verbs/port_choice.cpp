@@ -178,18 +178,23 @@ struct Reason {
   bool told = true;
 };
 
-/// By what the port is alone; empty: nothing is wrong with it.
-Reason own_reason(const PortFacts& port, Transport transport) {
+/// @param peer  the port that is to be reached from it; null: it is not known
+Reason reason_of(const PortFacts& port, const PortFacts& taken, const PortFacts* peer,
+                 Transport transport) {
+  // By what it is alone.
   if (!port.opens()) return {"cannot be opened"};
   if (port.state != IBV_PORT_ACTIVE) return {"not ACTIVE", false};
   if (port.gids.empty()) return {"no GID"};
   if (!port.has(transport)) return {fmt::format("no QPs of {}", transport_name(transport))};
-  return {};
-}
-
-/// Beside the one that was taken.
-Reason reason_beside(const PortFacts& port, const PortFacts& taken, Transport transport) {
-  if (Reason reason = own_reason(port, transport); !reason.text.empty()) return reason;
+  if (peer != nullptr) {
+    if (kind_name(port) != kind_name(*peer)) return {std::string(kind_name(port))};
+    const auto pair = choose_gid_pair(port.gids, peer->gids);
+    if (!pair) return {"GIDs of another type"};
+    const auto taken_pair = choose_gid_pair(taken.gids, peer->gids);
+    if (of_two_subnets(*pair) && taken_pair && !of_two_subnets(*taken_pair))
+      return {"another subnet"};
+  }
+  // Beside the one that was taken.
   const Gid &best = port.gids.front(), &other = taken.gids.front();
   const auto [away, first_roce, link_local, apart] = rank_of({best, best});
   const auto [taken_away, taken_first_roce, taken_link_local, taken_apart] =
@@ -200,29 +205,17 @@ Reason reason_beside(const PortFacts& port, const PortFacts& taken, Transport tr
   return {"as good", false};
 }
 
-/// Beside the one that was taken, towards the peer's port.
-Reason reason_towards(const PortFacts& port, const PortFacts& taken, const PortFacts& peer,
-                      Transport transport) {
-  if (Reason reason = own_reason(port, transport); !reason.text.empty()) return reason;
-  if (kind_name(port) != kind_name(peer)) return {std::string(kind_name(port))};
-  const auto pair = choose_gid_pair(port.gids, peer.gids);
-  if (!pair) return {"GIDs of another type"};
-  const auto taken_pair = choose_gid_pair(taken.gids, peer.gids);
-  if (of_two_subnets(*pair) && taken_pair && !of_two_subnets(*taken_pair))
-    return {"another subnet"};
-  return reason_beside(port, taken, transport);
-}
-
 /// "soft0/1 (no GID), soft2/1 (as good)"; empty: nothing that need be told.
-template <class ReasonOf>
-std::string passed_over(const EndPorts& end, const PortFacts& taken, ReasonOf reason_of) {
+std::string passed_over(const EndPorts& end, const PortFacts& taken, const PortFacts* peer,
+                        Transport transport) {
+  if (!end.open()) return {};
   std::vector<std::string> names;
   std::size_t more = 0;
   bool told = false;
   for (const PortFacts& port : end.ports) {
     const bool of_device = end.fixed.device.empty() || end.fixed.device == port.device;
     if (&port == &taken || !of_device) continue;
-    const Reason reason = reason_of(port);
+    const Reason reason = reason_of(port, taken, peer, transport);
     told = told || reason.told;
     if (names.size() == kMostPassedOver)
       ++more;
@@ -304,15 +297,8 @@ std::string left_out_text(const EndPorts& mine, std::span<const PortPair> pairs,
 
 std::string choice_text(const EndPorts& mine, const EndPorts& theirs, const PortPair& taken,
                         Transport transport) {
-  std::string here, there;
-  if (mine.open())
-    here = passed_over(mine, *taken.mine, [&](const PortFacts& port) {
-      return reason_towards(port, *taken.mine, *taken.theirs, transport);
-    });
-  if (theirs.open())
-    there = passed_over(theirs, *taken.theirs, [&](const PortFacts& port) {
-      return reason_towards(port, *taken.theirs, *taken.mine, transport);
-    });
+  const std::string here = passed_over(mine, *taken.mine, taken.theirs, transport),
+                    there = passed_over(theirs, *taken.theirs, taken.mine, transport);
   if (here.empty() && there.empty()) return {};
   return fmt::format("device: {} is taken, and {} at the responder; passed over: {}{}{}{}",
                      taken.mine->where(), taken.theirs->where(), here,
@@ -321,9 +307,7 @@ std::string choice_text(const EndPorts& mine, const EndPorts& theirs, const Port
 }
 
 std::string choice_text(const EndPorts& end, const PortFacts& taken, Transport transport) {
-  if (!end.open()) return {};
-  const std::string over = passed_over(
-      end, taken, [&](const PortFacts& port) { return reason_beside(port, taken, transport); });
+  const std::string over = passed_over(end, taken, nullptr, transport);
   if (over.empty()) return {};
   return fmt::format("device: {} is taken; passed over: {}", taken.where(), over);
 }
