@@ -32,32 +32,27 @@ TimedCall time_one(ControlCall& verb, const Clock& clock, const StopFlag& interr
   return {clock.to_ns(after - before), cpu_after - cpu_before};
 }
 
-template <class Clock>
-CallTally time_all(ControlCall& verb, const LoopPlan& plan, const Clock& clock,
-                   const StopFlag& interrupt, Histogram& latency,
-                   std::atomic<std::uint64_t>& progress) {
-  for (std::uint64_t i = 0; i < plan.warmup; ++i) time_one(verb, clock, interrupt);
-  CallTally tally;
-  const std::uint64_t end = end_of(clock.now(), plan.duration_ns, clock);
-  while (tally.calls < plan.operations && clock.now() < end) {
-    if (tally.calls != 0 && interrupt.requested()) break;
-    const TimedCall sample = time_one(verb, clock, interrupt);
-    latency.record(sample.call_ns);
-    progress.store(++tally.calls, std::memory_order_relaxed);
-    tally.elapsed_ns += sample.call_ns;
-    tally.cpu_ns += sample.cpu_ns;
-  }
-  return tally;
-}
-
 }  // namespace
 
 CallTally time_calls(ControlCall& verb, const LoopPlan& plan, const ClockChoice& clock,
                      const StopFlag& interrupt, Histogram& latency,
                      std::atomic<std::uint64_t>& progress) {
-  if (clock.kind == ClockChoice::Kind::counter)
-    return time_all(verb, plan, clock.counter, interrupt, latency, progress);
-  return time_all(verb, plan, KernelClock{}, interrupt, latency, progress);
+  const auto time_all = [&](const auto& reader) {
+    for (std::uint64_t i = 0; i < plan.warmup; ++i) time_one(verb, reader, interrupt);
+    CallTally tally;
+    const std::uint64_t end = end_of(reader.now(), plan.duration_ns, reader);
+    while (tally.calls < plan.operations && reader.now() < end) {
+      if (tally.calls != 0 && interrupt.requested()) break;
+      const TimedCall sample = time_one(verb, reader, interrupt);
+      latency.record(sample.call_ns);
+      progress.store(++tally.calls, std::memory_order_relaxed);
+      tally.elapsed_ns += sample.call_ns;
+      tally.cpu_ns += sample.cpu_ns;
+    }
+    return tally;
+  };
+  return clock.kind == ClockChoice::Kind::counter ? time_all(clock.counter)
+                                                  : time_all(KernelClock{});
 }
 
 namespace {

@@ -36,6 +36,7 @@ struct Regions {
 
   Regions(OpenDevice& device, const TestCase& test_case)
       : size_bytes(test_case.size_bytes),
+        device_name(device.port.device),
         where(device.port.where()),
         memory(*device.context, device.limits.max_dm_size_bytes, test_case.size_bytes,
                device.numa_node, test_case.initiator.memory, where, device.memory,
@@ -48,26 +49,16 @@ struct Regions {
   std::string object() const { return fmt::format("{} bytes on {}", size_bytes, where); }
   /// Of a GPU's memory it changes when the kernel refuses the first way.
   std::string_view making_verb() const noexcept { return memory.registering_verb(); }
+  void add_to(nlohmann::ordered_json& row) const {
+    row.update(gpu_facts_of(memory, device_name));
+    row["remote_access"] = (access & kRemoteAccess) != 0;
+  }
 
   const std::uint64_t size_bytes;
-  const std::string where;
+  const std::string device_name, where;
   const MessageMemory memory;
   const Pd pd;
   const int access;
-};
-
-class RegionCall final : public ObjectCall<Regions> {
- public:
-  RegionCall(OpenDevice& device, const TestCase& test_case)
-      : ObjectCall(device, test_case), device_(device.port.device) {}
-
-  void add_to(nlohmann::ordered_json& row) const override {
-    row.update(gpu_facts_of(kind_.memory, device_));
-    row["remote_access"] = (kind_.access & kRemoteAccess) != 0;
-  }
-
- private:
-  const std::string device_;
 };
 
 }  // namespace
@@ -79,7 +70,7 @@ std::unique_ptr<ControlCall> make_memory_call(OpenDevice& device, const TestCase
     throw Unsupported("a memory region of {} bytes: {} takes at most {}", test_case.size_bytes,
                       where, device.limits.max_mr_size_bytes);
   require_paging(device.limits, test_case, 0, where);
-  return std::make_unique<RegionCall>(device, test_case);
+  return std::make_unique<ObjectCall<Regions>>(device, test_case);
 }
 
 }  // namespace rdmameter

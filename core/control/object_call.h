@@ -14,7 +14,8 @@ namespace rdmameter {
 /// @tparam Kind  the objects of a kind on a device: `Object` owns one, `kMakes` is the test of the
 ///               verb that makes one, try_to_make() that verb alone (null, with errno: it was
 ///               refused), made() the same with its errors thrown, fail_to_make(), if it has that,
-///               throws what try_to_make() returned, and `kFree` frees one
+///               throws what try_to_make() returned, add_to(), if it has that, is ControlCall's, and
+///               `kFree` frees one
 template <class Kind>
 class ObjectCall : public ControlCall {
  public:
@@ -36,6 +37,9 @@ class ObjectCall : public ControlCall {
     throw_failure(verb(), kind_.object(), error);
   }
   void undo() noexcept override { object_.reset(); }
+  void add_to(nlohmann::ordered_json& row) const override {
+    if constexpr (requires { kind_.add_to(row); }) kind_.add_to(row);
+  }
 
  protected:
   virtual std::string_view verb() const noexcept {
