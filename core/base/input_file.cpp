@@ -20,41 +20,12 @@
 #include <string_view>
 
 #include "core/base/error.h"
+#include "core/base/thread.h"
 
 namespace rdmameter {
 namespace {
 
 constexpr std::size_t kPartBytes = 1 << 16;
-
-/// While this lives, the signals that end the program come in wait() alone: none is missed between
-/// a look and the wait after it.
-class SignalsInWaits {
- public:
-  SignalsInWaits() {
-    sigset_t ending;
-    sigemptyset(&ending);
-    sigaddset(&ending, SIGINT);
-    sigaddset(&ending, SIGTERM);
-    sigaddset(&ending, SIGHUP);
-    pthread_sigmask(SIG_BLOCK, &ending, &before_);
-  }
-  ~SignalsInWaits() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-  SignalsInWaits(const SignalsInWaits&) = delete;
-  SignalsInWaits& operator=(const SignalsInWaits&) = delete;
-
-  /// @param time  most of it; negative: any @return  false: the time is over @throws Interrupted
-  bool wait(int file, std::chrono::nanoseconds time) const {
-    pollfd waited{file, POLLIN, 0};
-    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(time);
-    const timespec max{.tv_sec = seconds.count(), .tv_nsec = (time - seconds).count()};
-    const int ready = ppoll(&waited, 1, time.count() < 0 ? nullptr : &max, &before_);
-    if (ready < 0) throw Interrupted("interrupted");  // EINTR: the rest cannot be
-    return ready > 0;
-  }
-
- private:
-  sigset_t before_;
-};
 
 class Input {
  public:
@@ -169,15 +140,25 @@ class Input {
       const ssize_t got = read(file_, to, bytes);
       if (got > 0 || (got == 0 && opened)) return static_cast<std::size_t>(got);
       if (got < 0 && errno == EAGAIN && signals_)  // a writer is there, and may be measuring
-        signals_->wait(file_, std::chrono::nanoseconds(-1));
+        wait(std::chrono::nanoseconds(-1));
       else if (got < 0)
         fail_errno();
       else if (expired)
         refuse(fmt::format("cannot be read: no writer opened this FIFO within {} s",
                            std::chrono::duration<double>(rules_.for_writer).count()));
       else
-        (signals_->wait(file_, rules_.for_writer) ? opened : expired) = true;
+        (wait(rules_.for_writer) ? opened : expired) = true;
     }
+  }
+
+  /// @param time  most of it; negative: any @return  false: the time is over @throws Interrupted
+  bool wait(std::chrono::nanoseconds time) const {
+    pollfd waited{file_, POLLIN, 0};
+    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(time);
+    const timespec max{.tv_sec = seconds.count(), .tv_nsec = (time - seconds).count()};
+    const int ready = ppoll(&waited, 1, time.count() < 0 ? nullptr : &max, &signals_->before());
+    if (ready < 0) throw Interrupted("interrupted");  // EINTR: the rest cannot be
+    return ready > 0;
   }
 
   /// Its end may only mean that no writer has begun yet. A pipe without a name (a shell's process
@@ -200,7 +181,9 @@ class Input {
 
   const std::string path_;
   const InputRules rules_;
-  std::optional<SignalsInWaits> signals_{std::in_place};  // before the file is opened
+  /// Before the file is opened: those that end the program come in wait() alone, so that none is
+  /// missed between a look and the wait after it.
+  std::optional<BlockedSignals> signals_{signal_set({SIGINT, SIGTERM, SIGHUP})};
   const int file_;
   struct stat status_ {};
   std::size_t bytes_ = 0;  ///< read so far

@@ -2,8 +2,11 @@
 // Threads that say what to do where there can be no more of them.
 #pragma once
 
+#include <signal.h>
+
 #include <cstdint>
 #include <ctime>
+#include <initializer_list>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -27,6 +30,31 @@ std::thread start_thread(Work&& work) {
                            kRaiseProcessLimit);
   }
 }
+
+// Signals of the calling thread.
+
+inline sigset_t signal_set(std::initializer_list<int> signals) noexcept {
+  sigset_t set;
+  sigemptyset(&set);
+  for (const int signal : signals) sigaddset(&set, signal);
+  return set;
+}
+
+/// While this lives, the signals wait.
+class BlockedSignals {
+ public:
+  explicit BlockedSignals(const sigset_t& signals) noexcept {
+    pthread_sigmask(SIG_BLOCK, &signals, &before_);
+  }
+  ~BlockedSignals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  BlockedSignals(BlockedSignals&&) = delete;
+
+  /// The signals that were blocked before.
+  const sigset_t& before() const noexcept { return before_; }
+
+ private:
+  sigset_t before_;
+};
 
 // CPU time of the calling thread.
 

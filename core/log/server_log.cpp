@@ -37,22 +37,6 @@ std::string time_text(ServerLog::Clock::time_point when) {
   return fmt::format("{:%Y-%m-%dT%H:%M:%S}.{:03}Z", fmt::gmtime(seconds), ms % 1000);
 }
 
-/// No signal of the process ends up in the thread that may be waiting in a write; and SIGXFSZ,
-/// which a write past RLIMIT_FSIZE raises, ends nothing.
-class WithoutSignals {
- public:
-  WithoutSignals() {
-    sigset_t all;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before_);
-  }
-  ~WithoutSignals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-  WithoutSignals(WithoutSignals&&) = delete;
-
- private:
-  sigset_t before_;
-};
-
 }  // namespace
 
 struct ServerLog::State {
@@ -142,7 +126,11 @@ struct ServerLog::State {
 
 ServerLog::ServerLog(int fd, std::function<Clock::time_point()> now)
     : state_(std::make_shared<State>(fd, std::move(now))) {
-  const WithoutSignals inherited;
+  // No signal of the process ends up in the thread that may be waiting in a write; and SIGXFSZ,
+  // which a write past RLIMIT_FSIZE raises, ends nothing.
+  sigset_t all;
+  sigfillset(&all);
+  const BlockedSignals inherited{all};
   start_thread([state = state_] {
     try {
       state->write_all_lines();

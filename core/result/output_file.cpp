@@ -17,6 +17,7 @@
 #include <utility>
 
 #include "core/base/error.h"
+#include "core/base/thread.h"
 #include "core/log/print.h"
 #include "core/result/result_file.h"
 
@@ -27,23 +28,16 @@ namespace {
 /// this lives, the signal is blocked in the calling thread, whatever its handler.
 class WithoutFileSizeSignal {
  public:
-  WithoutFileSizeSignal() {
-    sigemptyset(&signal_);
-    sigaddset(&signal_, SIGXFSZ);
-    pthread_sigmask(SIG_BLOCK, &signal_, &before_);
-  }
   ~WithoutFileSizeSignal() {
-    if (sigismember(&before_, SIGXFSZ) == 1) return;
+    if (sigismember(&blocked_.before(), SIGXFSZ) == 1) return;
     const timespec at_once{};
     while (sigtimedwait(&signal_, nullptr, &at_once) == SIGXFSZ) {
     }
-    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
   }
-  WithoutFileSizeSignal(const WithoutFileSizeSignal&) = delete;
-  WithoutFileSizeSignal& operator=(const WithoutFileSizeSignal&) = delete;
 
  private:
-  sigset_t signal_, before_;
+  const sigset_t signal_ = signal_set({SIGXFSZ});
+  const BlockedSignals blocked_{signal_};
 };
 
 [[noreturn]] void refuse_output(const std::string& path, const std::string& why) {
