@@ -60,13 +60,8 @@ std::vector<std::filesystem::path> entries_of(const std::filesystem::path& folde
   return found;
 }
 
-namespace {
-
-constexpr unsigned kMaxCpus = 1U << 16;  // a wrong file must not fill the memory
-
-}  // namespace
-
 std::vector<unsigned> cpu_list(std::string_view text, char separator) {
+  constexpr unsigned kMaxCpus = 1U << 16;  // a wrong file must not fill the memory
   std::vector<unsigned> cpus;
   for (const std::string_view range : split(text, {&separator, 1})) {
     const auto dash = range.find('-');
@@ -76,6 +71,10 @@ std::vector<unsigned> cpu_list(std::string_view text, char separator) {
     for (auto cpu = *first; cpu <= *last; ++cpu) cpus.push_back(static_cast<unsigned>(cpu));
   }
   return cpus;
+}
+
+std::vector<unsigned> cpus_in(const std::filesystem::path& file) {
+  return cpu_list(read_line(file).value_or(""));
 }
 
 std::string cpu_list_text(std::span<const unsigned> cpus) {

@@ -36,6 +36,9 @@ std::vector<std::filesystem::path> entries_of(const std::filesystem::path& folde
 /// @param separator  between two ranges: the kernel's, or '+' in --core, where a comma makes cases
 std::vector<unsigned> cpu_list(std::string_view text, char separator = ',');
 
+/// Those of a file's list; of a file that cannot be read none.
+std::vector<unsigned> cpus_in(const std::filesystem::path& file);
+
 /// "0-3,8" of CPU numbers that ascend; empty of none.
 std::string cpu_list_text(std::span<const unsigned> cpus);
 

@@ -137,11 +137,11 @@ bool check_iommu(Examination& examination, const ExaminedDevice& device) {
 }
 
 bool check_irq_affinity(Examination& examination, const ExaminedDevice& device) {
-  const auto local = cpu_list(read_line(device.path / "device/local_cpulist").value_or(""));
+  const auto local = cpus_in(device.path / "device/local_cpulist");
   unsigned interrupts = 0, remote = 0;
   for (const fs::path& irq : entries_of(device.path / "device/msi_irqs")) {
     const fs::path folder = examination.trees.proc / "irq" / irq.filename();
-    const auto cpus = cpu_list(read_line(folder / "smp_affinity_list").value_or(""));
+    const auto cpus = cpus_in(folder / "smp_affinity_list");
     const auto is_local = [&](unsigned cpu) { return std::ranges::binary_search(local, cpu); };
     interrupts += cpus.empty() ? 0 : 1;
     remote += cpus.empty() || std::ranges::any_of(cpus, is_local) ? 0 : 1;
@@ -161,13 +161,12 @@ double nearest(const fs::path& nodes, std::int64_t node, const std::vector<unsig
   const std::string row = read_line(nodes / fmt::format("node{}", node) / "distance").value_or("");
   double least = 0;
   const char* at = row.c_str();
-  for (const unsigned other : cpu_list(read_line(nodes / "online").value_or(""))) {
+  for (const unsigned other : cpus_in(nodes / "online")) {
     char* end = nullptr;
     const double distance = std::strtod(at, &end);
     if (end == at) return least;
     at = end;
-    const auto members =
-        cpu_list(read_line(nodes / fmt::format("node{}", other) / "cpulist").value_or(""));
+    const auto members = cpus_in(nodes / fmt::format("node{}", other) / "cpulist");
     const auto is_member = [&](unsigned cpu) { return std::ranges::binary_search(members, cpu); };
     if ((least == 0 || distance < least) && std::ranges::any_of(cpus, is_member)) least = distance;
   }

@@ -20,10 +20,6 @@
 namespace rdmameter {
 namespace {
 
-std::vector<unsigned> cpus_in(const std::filesystem::path& file) {
-  return cpu_list(read_line(file).value_or(""));
-}
-
 bool holds(std::span<const unsigned> cpus, unsigned cpu) {
   return std::ranges::find(cpus, cpu) != cpus.end();
 }
