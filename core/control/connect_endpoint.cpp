@@ -16,11 +16,6 @@
 #include "core/wire/auth.h"
 
 namespace rdmameter {
-namespace {
-
-constexpr int kConnectBacklog = 16;
-
-}  // namespace
 
 ConnectEndpoint::ConnectEndpoint(OpenDevice& device, const DeviceCase& test_case, CmWatch watch)
     : device_(device),
@@ -45,10 +40,10 @@ ConnectEndpoint::ConnectEndpoint(OpenDevice& device, const DeviceCase& test_case
                   .iwarp = is_iwarp(*device.context)};
   channel_.emplace(watch);
   if (role_ == Role::initiator) return;
+  constexpr int kBacklog = 16;
   nonce_ = make_nonce();
   listener_ = make_cm_id(*channel_, cm_endpoint_, nullptr);
-  check_minus_one(rdma_listen(listener_.get(), kConnectBacklog), "rdma_listen",
-                  cm_endpoint_.text());
+  check_minus_one(rdma_listen(listener_.get(), kBacklog), "rdma_listen", cm_endpoint_.text());
   port_ = be16toh(rdma_get_src_port(listener_.get()));
 }
 
@@ -106,7 +101,6 @@ void ConnectEndpoint::keep() {
     throw MeasurementError(
         "protocol error: the peer asked to keep more connections than --objects");
   kept_.push_back(std::move(current_));
-  current_ = {};
 }
 
 void ConnectEndpoint::part() noexcept {

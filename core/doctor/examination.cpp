@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <optional>
 #include <system_error>
 #include <utility>
@@ -224,18 +225,15 @@ namespace {
 
 std::vector<ObjectUse> objects_of(ibv_context& context) {
   const DeviceLimits limits = query_limits(context);
-  const std::pair<std::string_view, std::uint64_t> most[] = {{"pd", limits.max_pd},
-                                                             {"cq", limits.max_cq},
-                                                             {"qp", limits.max_qp},
-                                                             {"mr", limits.max_mr},
-                                                             {"srq", limits.max_srq}};
-  std::vector<ObjectUse> objects;
-  for (const auto& [type, used] : device_objects(context)) {
-    const auto* const known =
-        std::ranges::find(most, type, [](const auto& pair) { return pair.first; });
-    objects.push_back({type, used, known == std::end(most) ? 0 : known->second});
-  }
-  return objects;
+  const std::map<std::string, std::uint64_t> most{{"pd", limits.max_pd},
+                                                  {"cq", limits.max_cq},
+                                                  {"qp", limits.max_qp},
+                                                  {"mr", limits.max_mr},
+                                                  {"srq", limits.max_srq}};
+  return mapped(device_objects(context), [&](const auto& object) {
+    const auto known = most.find(object.first);
+    return ObjectUse{object.first, object.second, known == most.end() ? 0 : known->second};
+  });
 }
 
 DeviceAccess::Device try_device(const std::string& name) {

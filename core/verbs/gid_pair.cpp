@@ -34,10 +34,6 @@ unsigned network_bits(const Gid& gid) {
   return ipv4 ? kIpv4At + bits : bits;
 }
 
-bool share_network(const Gid& a, const Gid& b) {
-  return common_bits(a.value, b.value) >= std::max(network_bits(a), network_bits(b));
-}
-
 /// The smaller, the better; the same for (a, b) and (b, a).
 auto order_of(const Gid& a, const Gid& b) {
   const bool roce = a.type != GidType::ib;
@@ -115,7 +111,8 @@ GidPairRank rank_of(const GidPair& pair) {
 }
 
 bool of_two_subnets(const GidPair& pair) {
-  return !share_network(pair.mine, pair.theirs);
+  const auto& [a, b] = pair;
+  return common_bits(a.value, b.value) < std::max(network_bits(a), network_bits(b));
 }
 
 bool answers_for_each_other(const Gid& a, const Gid& b, const std::filesystem::path& proc) {
@@ -128,7 +125,7 @@ bool answers_for_each_other(const Gid& a, const Gid& b, const std::filesystem::p
   // Of IPv6 the kernel answers for addresses of the asked interface alone (ndisc_recv_ns()).
   const bool two_here = a.here() && b.here() && !a.netdev.empty() && !b.netdev.empty() &&
                         a.netdev != b.netdev && is_ipv4_mapped(a.value) && is_ipv4_mapped(b.value);
-  return two_here && share_network(a, b) && !(ignores(a.netdev) && ignores(b.netdev));
+  return two_here && !of_two_subnets({a, b}) && !(ignores(a.netdev) && ignores(b.netdev));
 }
 
 std::optional<GidPair> choose_gid_pair(std::span<const Gid> mine, std::span<const Gid> theirs) {

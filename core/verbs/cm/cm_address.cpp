@@ -18,11 +18,6 @@
 #include "core/verbs/pkey.h"
 
 namespace rdmameter {
-namespace {
-
-constexpr unsigned kServiceShift = 16;  // of the port space in a service ID (IBTA vol. 1, A11.2)
-
-}  // namespace
 
 rdma_port_space port_space(Transport transport) {
   switch (transport) {
@@ -42,6 +37,7 @@ CmAddress::CmAddress(const IpAddress& address) : host_(address.host()), text_(ad
 
 CmAddress CmAddress::of_infiniband(const ibv_gid& gid, rdma_port_space space, std::uint16_t pkey,
                                    std::uint16_t port) {
+  constexpr unsigned kServiceShift = 16;  // of the port space in the ID (IBTA vol. 1, A11.2)
   CmAddress made;
   auto& address = reinterpret_cast<sockaddr_ib&>(made.storage_);
   address.sib_family = AF_IB;

@@ -59,7 +59,6 @@ class CmChannel {
   explicit CmChannel(CmWatch watch);
 
   rdma_event_channel* get() const noexcept { return channel_.get(); }
-  int fd() const noexcept { return channel_->fd; }
 
   /// The deadline of a wait that begins now.
   Deadline deadline() const noexcept { return Deadline::in(watch_.patience); }
