@@ -109,8 +109,7 @@ void ConnectEndpoint::part() noexcept {
 
 void ConnectEndpoint::join(std::uint32_t qpn, std::uint32_t psn) {
   require_qp();
-  to_rtr(*current_.qp, case_.transport, path_, qpn, psn, where_);
-  to_rts(*current_.qp, case_.transport, path_, psn_, where_);
+  to_rts(*current_.qp, case_.transport, path_, qpn, psn, psn_, where_);
   if (case_.transport == Transport::ud) take_address(ah_attributes(path_));
 }
 

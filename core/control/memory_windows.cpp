@@ -79,8 +79,7 @@ class WindowCall final : public ControlCall {
                             where_));
     to_init(*qp_, Transport::rc, path.port_num, 0, kMemoryAccess & ~IBV_ACCESS_MW_BIND, kQkey,
             where_);
-    to_rtr(*qp_, Transport::rc, path, qp_->qp_num, 0, where_);
-    to_rts(*qp_, Transport::rc, path, 0, where_);
+    to_rts(*qp_, Transport::rc, path, qp_->qp_num, 0, 0, where_);
   }
 
   std::uint64_t target() const { return memory_.address() + size_bytes_; }

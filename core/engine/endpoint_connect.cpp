@@ -185,9 +185,8 @@ void Endpoint::connect(const EndpointInfo& peer, const Agreed& agreed) {
   for (std::size_t i = 0; i < qps_.size(); ++i) {
     path.flow_label = labels.of(case_.path.first_qp + i);
     path.global = path.global || path.flow_label != 0;
-    to_rtr(*qps_[i], case_.transport, path, datagrams ? 0 : peer.qpns[i],
-           datagrams ? 0 : peer.psns[i], where_);
-    to_rts(*qps_[i], case_.transport, path, info_.psns[i], where_);
+    to_rts(*qps_[i], case_.transport, path, datagrams ? 0 : peer.qpns[i],
+           datagrams ? 0 : peer.psns[i], info_.psns[i], where_);
   }
 }
 

@@ -116,20 +116,15 @@ void to_init(ibv_qp& qp, Transport transport, std::uint8_t port_num, std::uint16
   if (error != 0) throw_failure("ibv_modify_qp(RESET->INIT)", name(qp, where), error);
 }
 
-void to_rtr(ibv_qp& qp, Transport transport, const QpPath& path, std::uint32_t remote_qpn,
-            std::uint32_t remote_psn, const std::string& where) {
-  const int error = rtr_step(transport, path, remote_qpn, remote_psn).take(qp);
-  if (error != 0)
+void to_rts(ibv_qp& qp, Transport transport, const QpPath& path, std::uint32_t remote_qpn,
+            std::uint32_t remote_psn, std::uint32_t psn, const std::string& where) {
+  if (const int error = rtr_step(transport, path, remote_qpn, remote_psn).take(qp); error != 0)
     throw_failure("ibv_modify_qp(INIT->RTR)",
                   fmt::format("{} towards QP {:#x} at {}", name(qp, where), remote_qpn,
                               gid_text(path.remote_gid)),
                   error);
-}
-
-void to_rts(ibv_qp& qp, Transport transport, const QpPath& path, std::uint32_t psn,
-            const std::string& where) {
-  const int error = rts_step(transport, path, psn).take(qp);
-  if (error != 0) throw_failure("ibv_modify_qp(RTR->RTS)", name(qp, where), error);
+  if (const int error = rts_step(transport, path, psn).take(qp); error != 0)
+    throw_failure("ibv_modify_qp(RTR->RTS)", name(qp, where), error);
 }
 
 }  // namespace rdmameter

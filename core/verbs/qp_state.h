@@ -60,7 +60,7 @@ struct QpStep {
   int take(ibv_qp& qp) noexcept { return ibv_modify_qp(&qp, &attributes, mask); }
 };
 
-/// Arguments as those of to_init(), to_rtr(), to_rts().
+/// Arguments as those of to_init() and to_rts().
 QpStep init_step(Transport transport, std::uint8_t port_num, std::uint16_t pkey_index,
                  int remote_access, std::uint32_t qkey = kQkey);
 QpStep rtr_step(Transport transport, const QpPath& path, std::uint32_t remote_qpn,
@@ -75,12 +75,11 @@ QpStep rts_step(Transport transport, const QpPath& path, std::uint32_t psn);
 void to_init(ibv_qp& qp, Transport transport, std::uint8_t port_num, std::uint16_t pkey_index,
              int remote_access, std::uint32_t qkey, const std::string& where);
 
-/// INIT -> RTR. @param remote_psn  first PSN that the peer will send with
-void to_rtr(ibv_qp& qp, Transport transport, const QpPath& path, std::uint32_t remote_qpn,
-            std::uint32_t remote_psn, const std::string& where);
-
-/// RTR -> RTS.
-void to_rts(ibv_qp& qp, Transport transport, const QpPath& path, std::uint32_t psn,
-            const std::string& where);
+/// INIT -> RTR -> RTS.
+/// @param remote_psn  first PSN that the peer will send with
+/// @param psn         first PSN of this QP
+/// @throws VerbsError
+void to_rts(ibv_qp& qp, Transport transport, const QpPath& path, std::uint32_t remote_qpn,
+            std::uint32_t remote_psn, std::uint32_t psn, const std::string& where);
 
 }  // namespace rdmameter

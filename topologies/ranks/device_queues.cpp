@@ -346,8 +346,8 @@ void DeviceQueues::connect_barrier(const std::map<Rank, EndpointInfo>& peers,
         return;
       }
       const QpPath path = path_to_rank(device_, barrier_case_, peer);
-      to_rtr(qp, Transport::rc, path, peer.qpns.at(0), peer.psns.at(0), where_);
-      to_rts(qp, Transport::rc, path, barrier_info_.psns[i], where_);
+      to_rts(qp, Transport::rc, path, peer.qpns.at(0), peer.psns.at(0), barrier_info_.psns[i],
+             where_);
     });
   }
   build_barrier(
@@ -400,10 +400,7 @@ void DeviceQueues::connect_to(std::uint64_t number, const EndpointInfo& peer) {
 
 void DeviceQueues::bring_up(ibv_qp& qp, const QpPath& path, std::uint32_t remote_qpn,
                             std::uint32_t remote_psn, std::uint32_t psn) {
-  modify_qp_.time([&] {
-    to_rtr(qp, case_.transport, path, remote_qpn, remote_psn, where_);
-    to_rts(qp, case_.transport, path, psn, where_);
-  });
+  modify_qp_.time([&] { to_rts(qp, case_.transport, path, remote_qpn, remote_psn, psn, where_); });
 }
 
 NamedCounts DeviceQueues::connect_ns() const {

@@ -332,8 +332,7 @@ void reject_connection(rdma_cm_id& id, std::string_view words) noexcept {
 }
 
 void to_rts_unconnected(ibv_qp& qp, const CmEndpoint& end) {
-  to_rtr(qp, Transport::ud, end.path, 0, 0, end.text());
-  to_rts(qp, Transport::ud, end.path, 0, end.text());
+  to_rts(qp, Transport::ud, end.path, 0, 0, 0, end.text());
 }
 
 CmRoute route_of(const ibv_ah_attr& way) {
