@@ -64,18 +64,16 @@ std::string examination_text(const nlohmann::ordered_json& examination, std::siz
 
 std::string worst_findings_line(const std::vector<Finding>& findings) {
   std::string line;
-  std::size_t told = 0, more = 0;
+  std::size_t told = 0;
   for (const Finding& finding : findings) {
     if (finding.check == "device") continue;
-    if (++told > kToldByRun)
-      ++more;
-    else
+    if (++told <= kToldByRun)
       add_item(line,
                fmt::format("{}: {}: {}", weight_name(finding.weight), finding.check, finding.cause),
                "; ");
   }
   if (line.empty()) return line;
-  const std::string others = more > 0 ? fmt::format("; {} more", more) : "";
+  const std::string others = told > kToldByRun ? fmt::format("; {} more", told - kToldByRun) : "";
   return fmt::format("{}{} (remedies: rdmameter doctor)\n", line, others);
 }
 

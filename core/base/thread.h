@@ -33,6 +33,7 @@ std::thread start_thread(Work&& work) {
 
 // Signals of the calling thread.
 
+/// These and no others.
 inline sigset_t signal_set(std::initializer_list<int> signals) noexcept {
   sigset_t set;
   sigemptyset(&set);

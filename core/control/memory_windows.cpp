@@ -94,7 +94,6 @@ class WindowCall final : public ControlCall {
                   .lkey = mr_->lkey};
     ibv_send_wr write{};
     write.opcode = IBV_WR_RDMA_WRITE;
-    write.send_flags = IBV_SEND_SIGNALED;
     write.sg_list = &piece;
     write.num_sge = 1;
     write.wr.rdma = {.remote_addr = target(), .rkey = window_->rkey};
@@ -123,7 +122,6 @@ class WindowCall final : public ControlCall {
   int bind_2() noexcept {
     ibv_send_wr bind{};
     bind.opcode = IBV_WR_BIND_MW;
-    bind.send_flags = IBV_SEND_SIGNALED;
     bind.bind_mw = {.mw = window_.get(), .rkey = ibv_inc_rkey(window_->rkey), .bind_info = range()};
     // irdma's provider gives the window its key itself (rdma-core, irdma_upost_send()), others not.
     const std::uint32_t key = bind.bind_mw.rkey;
@@ -135,12 +133,12 @@ class WindowCall final : public ControlCall {
   int invalidate() noexcept {
     ibv_send_wr invalidate{};
     invalidate.opcode = IBV_WR_LOCAL_INV;
-    invalidate.send_flags = IBV_SEND_SIGNALED;
     invalidate.invalidate_rkey = window_->rkey;
     return post(invalidate);
   }
 
   int post(ibv_send_wr& request) noexcept {
+    request.send_flags = IBV_SEND_SIGNALED;
     ibv_send_wr* bad = nullptr;
     const int error = ibv_post_send(qp_.get(), &request, &bad);
     return error != 0 ? error : await();

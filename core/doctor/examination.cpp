@@ -202,9 +202,7 @@ std::vector<ActivePort> active_ports(const Examination& examination) {
 }
 
 nlohmann::ordered_json findings_json(const std::vector<Finding>& findings) {
-  nlohmann::ordered_json rows = nlohmann::ordered_json::array();
-  for (const Finding& finding : findings) rows.push_back(write_fields(finding));
-  return rows;
+  return mapped(findings, [](const Finding& finding) { return write_fields(finding); });
 }
 
 nlohmann::ordered_json examination_json(const Examination& examination) {

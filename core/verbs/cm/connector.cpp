@@ -241,17 +241,12 @@ void CmConnector::take_answer(Call& call, const rdma_cm_event& event, const CmEn
 /// What an event makes due for its connection.
 void CmConnector::step(Call& call, const rdma_cm_event& event, const CmEndpoint& end) {
   if (event.event == answer_event(end)) return take_answer(call, event, end);
-  switch (event.event) {
-    case RDMA_CM_EVENT_ADDR_RESOLVED:
-      require_device(*event.id, end);
-      return resolve_route(*event.id, end);
-    case RDMA_CM_EVENT_ROUTE_RESOLVED:
-      call.offered = request_connection(*event.id, end, call.request, *call.qp);
-      return;
-    default:
-      break;
+  if (event.event == RDMA_CM_EVENT_ADDR_RESOLVED) {
+    require_device(*event.id, end);
+    return resolve_route(*event.id, end);
   }
-  throw_cm_event(event, between_);
+  if (event.event != RDMA_CM_EVENT_ROUTE_RESOLVED) throw_cm_event(event, between_);
+  call.offered = request_connection(*event.id, end, call.request, *call.qp);
 }
 
 std::vector<CmService> CmConnector::connect(const CmEndpoint& end, const CmAddress& peer,
