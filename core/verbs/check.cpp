@@ -50,8 +50,7 @@ std::string exhausted_remedy(int error_number) {
 std::string open_remedy(int error_number) {
   if (is_any_of(error_number, {EACCES, EPERM}))
     return "/dev/infiniband/uverbs* must be readable and writable by this user (rdma-core's udev "
-           "rules "
-           "see to that; in a container pass the folder in and allow its devices).";
+           "rules see to that; in a container pass the folder in and allow its devices).";
   if (is_any_of(error_number, {ENOENT, ENODEV, ENXIO}))
     return "/dev/infiniband/uverbs* is missing: `modprobe ib_uverbs` (in a container pass "
            "/dev/infiniband in).";
@@ -64,10 +63,8 @@ std::string modify_qp_remedy(int error_number) {
            "address, or choose another pair with --gid-index and --peer-gid-index.";
   if (error_number == EINVAL)
     return "The path is wrong for this port (GIDs of two types or address families, an MTU above "
-           "the "
-           "active one), or a value is beyond the device's limits: compare `rdmameter devices` of "
-           "both "
-           "ends, then choose --gid-index, --peer-gid-index or --mtu.";
+           "the active one), or a value is beyond the device's limits: compare `rdmameter devices` "
+           "of both ends, then choose --gid-index, --peer-gid-index or --mtu.";
   return {};
 }
 
@@ -143,8 +140,7 @@ constexpr WcMeaning kMeanings[] = {
     {"IBV_WC_SUCCESS", "the request succeeded", ""},
     {"IBV_WC_LOC_LEN_ERR",
      "a message was longer than the receive posted for it, or than the port's maximum",
-     "Do both ends use the same message size? On UD a receive needs 40 bytes more, for "
-     "the GRH."},
+     "Do both ends use the same message size? On UD a receive needs 40 bytes more, for the GRH."},
     {"IBV_WC_LOC_QP_OP_ERR", "the local QP could not carry out the request",
      "An operation or size that this QP was not made for: too many SGEs or inline bytes, "
      "or too many reads at once. On rxe also reported when a packet could not be sent: is "
@@ -163,8 +159,7 @@ constexpr WcMeaning kMeanings[] = {
     {"IBV_WC_BAD_RESP_ERR", "the responder answered with an opcode that does not belong here",
      "Do both ends agree on the QP's service type and starting PSN?"},
     {"IBV_WC_LOC_ACCESS_ERR", "incoming data had nowhere it was allowed to go",
-     "The local MR lacks IBV_ACCESS_LOCAL_WRITE, or a write with immediate hit a "
-     "protected place."},
+     "The local MR lacks IBV_ACCESS_LOCAL_WRITE, or a write with immediate hit a protected place."},
     {"IBV_WC_REM_INV_REQ_ERR", "the responder found the request invalid",
      "Its QP does not allow this operation (access flags, max_dest_rd_atomic), or the "
      "message is longer than its receive."},

@@ -59,12 +59,9 @@ std::vector<std::string> names_in(const std::filesystem::path& folder, std::stri
     throw UnusableDevice(hidden);
   throw NoDevice(
       "There is no verbs device on this machine. Make one out of a network interface: `modprobe "
-      "rdma_rxe && "
-      "rdma link add rxe0 type rxe netdev eth0` (as root; `ip link` lists the interfaces). Or run "
-      "the "
-      "command where there is one: `tools/rxe-vm run -- COMMAND`. Or see what the program itself "
-      "costs, "
-      "without any device: `--device null`.");
+      "rdma_rxe && rdma link add rxe0 type rxe netdev eth0` (as root; `ip link` lists the "
+      "interfaces). Or run the command where there is one: `tools/rxe-vm run -- COMMAND`. Or see "
+      "what the program itself costs, without any device: `--device null`.");
 }
 
 /// libibverbs (44) says ENOENT also when the file is there and may not be opened: it goes on to
@@ -121,9 +118,8 @@ Context open_first_active(const Devices& devices) {
     }
   if (seen.empty() && failure != nullptr) std::rethrow_exception(failure);
   throw UnusableDevice(
-      "No verbs device here has an ACTIVE port ({}). Set its link (rxe: its network "
-      "interface) up; on "
-      "InfiniBand see that a subnet manager runs.",
+      "No verbs device here has an ACTIVE port ({}). Set its link (rxe: its network interface) up; "
+      "on InfiniBand see that a subnet manager runs.",
       fmt::join(seen, "; "));
 }
 

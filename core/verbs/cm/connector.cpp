@@ -113,8 +113,7 @@ std::string_view event_remedy(rdma_cm_event_type event, int status) {
       return "The network interface changed its hardware address.";
     case RDMA_CM_EVENT_MULTICAST_ERROR:
       return "The group cannot be joined: is the address a multicast one, and the network "
-             "interface "
-             "up and able to multicast (`ip link`)?";
+             "interface up and able to multicast (`ip link`)?";
     default:
       return "";
   }
@@ -297,9 +296,8 @@ MulticastGroup::MulticastGroup(CmWatch watch, const CmEndpoint& end, const CmAdd
   const int joining = rdma_join_multicast(id_.get(), group_.get(), nullptr);
   if (joining != 0 && errno == kEnotsupp)
     throw Unsupported(
-        "the kernel's rdma_cm cannot take {} into the group {}: over RoCE v2 it knows "
-        "only IPv4 groups; "
-        "choose an IPv4 address's GID by --gid-index and --peer-gid-index",
+        "the kernel's rdma_cm cannot take {} into the group {}: over RoCE v2 it knows only IPv4 "
+        "groups; choose an IPv4 address's GID by --gid-index and --peer-gid-index",
         end.text(), group_.text());
   check_minus_one(joining, "rdma_join_multicast", object);
   const CmEvent event = channel_.next(channel_.deadline(), "the joining " + object);

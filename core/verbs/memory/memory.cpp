@@ -106,8 +106,7 @@ MessageMemory::MessageMemory(ibv_context& context, std::uint64_t max_device_byte
   if (is_gpu(kind)) {
     if (!terms.gpus)
       throw Unsupported(
-          "{}: this server opens no GPU for its clients: start it with `rdmameter "
-          "serve --gpu`",
+          "{}: this server opens no GPU for its clients: start it with `rdmameter serve --gpu`",
           kind);
     gpu_ = std::make_unique<GpuMemory>(context, kind, std::max<std::size_t>(size_bytes, 1), gpu);
     size_bytes_ = gpu_->size_bytes();
