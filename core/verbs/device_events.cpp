@@ -76,24 +76,15 @@ std::string take_fatal_event(ibv_context& context, std::uint8_t port_num,
   return fatal;
 }
 
-namespace {
-
-void read_folder(const std::filesystem::path& folder, Counters& counters) {
-  for (const std::filesystem::path& file : entries_of(folder))
-    if (const std::optional<std::uint64_t> value = read_count(file))
-      counters.insert_or_assign(file.filename(), *value);
-}
-
-}  // namespace
-
 Counters read_counters(std::string_view device, unsigned port_num,
                        const std::filesystem::path& sysfs) {
   const std::filesystem::path root = sysfs / "class/infiniband" / device;
   const std::filesystem::path port = root / "ports" / std::to_string(port_num);
   Counters counters;
-  read_folder(root / "hw_counters", counters);
-  read_folder(port / "counters", counters);
-  read_folder(port / "hw_counters", counters);
+  for (const auto& folder : {root / "hw_counters", port / "counters", port / "hw_counters"})
+    for (const std::filesystem::path& file : entries_of(folder))
+      if (const std::optional<std::uint64_t> value = read_count(file))
+        counters.insert_or_assign(file.filename(), *value);
   counters.erase("lifespan");
   return counters;
 }
