@@ -66,17 +66,11 @@ bool has_capability(unsigned capability, const std::filesystem::path& status = "
 /// @param proc  another tree, for tests
 std::optional<std::uint64_t> softirq_ns(const std::filesystem::path& proc = "/proc");
 
-/// Measures from its making on.
-class SoftirqTime {
- public:
-  std::optional<std::uint64_t> elapsed_ns() const {
-    const auto now = softirq_ns();
-    if (!begin_ || !now || *now < *begin_) return std::nullopt;
-    return *now - *begin_;
-  }
-
- private:
-  std::optional<std::uint64_t> begin_ = softirq_ns();
-};
+/// The time since then. @param before  as softirq_ns() has told it
+inline std::optional<std::uint64_t> softirq_ns_since(std::optional<std::uint64_t> before) {
+  const auto now = softirq_ns();
+  if (!before || !now || *now < *before) return std::nullopt;
+  return *now - *before;
+}
 
 }  // namespace rdmameter

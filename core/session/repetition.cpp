@@ -117,7 +117,7 @@ void Repetition::run_traffic(ConnectedEnd& end, LoopThread* receiver, WindowSync
   Side& sender = end.forward;
   StopFlag stop;
   Heartbeat heartbeat{channel_, sender, test_case};
-  const SoftirqTime softirq;
+  const auto softirq_ns_before = softirq_ns();
   SideResult result;
   const auto receive = [&] {
     Json message = channel_.receive(Deadline::in(kTick));
@@ -149,7 +149,7 @@ void Repetition::run_traffic(ConnectedEnd& end, LoopThread* receiver, WindowSync
   if (result.why == LoopResult::Why::done) windows.publish();
   using Why = LoopResult::Why;
   heartbeat.close(result.why != Why::done && result.why != Why::stopped);
-  softirq_ns_ = softirq.elapsed_ns();
+  softirq_ns_ = softirq_ns_since(softirq_ns_before);
   if (test_case.pattern == Pattern::bandwidth) series_ = heartbeat.series().json();
   require_end(result, stop, heartbeat, windows, receiver);
 }
