@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Threads that say what to do where there can be no more of them.
+// Threads that say what to do where there can be no more of them, and signals of a thread.
 #pragma once
 
 #include <signal.h>

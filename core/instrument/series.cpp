@@ -173,7 +173,7 @@ LatencySeries::Slot& LatencySeries::join(std::size_t pair) noexcept {
 void LatencySeries::evens_first(std::size_t intervals) noexcept {
   const decltype(order_) before = order_;
   const std::size_t evens = (intervals + 1) / 2;
-  for (std::size_t i = 0; i < intervals; ++i) order_[i % 2 * evens + i / 2] = before[i];
+  for (std::size_t i = 0; i < intervals; ++i) order_[(i % 2) * evens + i / 2] = before[i];
 }
 
 /// Joins what is left to be joined; then the intervals are in order again.

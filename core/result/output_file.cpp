@@ -36,7 +36,7 @@ class WithoutFileSizeSignal {
   }
 
  private:
-  const sigset_t signal_ = signal_set({SIGXFSZ});
+  const sigset_t signal_ = signal_set({SIGXFSZ});  // before what blocks it
   const BlockedSignals blocked_{signal_};
 };
 

@@ -162,11 +162,11 @@ std::string limits_text(const json& limits) {
   std::string text;
   std::size_t written = 0;
   for (const auto& [name, value] : limits.items()) {
-    const char* const between = written % kPerLine != 0 ? ", " : written == 0 ? "  " : "\n  ";
-    text += fmt::format("{}{} {}", between, name, plain(value));
-    ++written;
+    text += fmt::format("{}{} {}", written % kPerLine == 0 ? "  " : ", ", name, plain(value));
+    if (++written % kPerLine == 0) text += "\n";
   }
-  return text + "\n";
+  if (written % kPerLine != 0) text += "\n";
+  return text;
 }
 
 std::string slot_text(const json& device) {
