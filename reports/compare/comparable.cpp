@@ -70,9 +70,9 @@ std::uint64_t run_number(const Row& row, const std::string& where) {
   return row.extra.contains("run") ? CheckedJson(row.extra, where).at("run").count() : 0;
 }
 
-/// Which repetition of which run it is, and its numbers.
-Replicate replicate_of(const Row& row, const std::string& where) {
-  Replicate replicate{.run = run_number(row, where), .repetition = row.repetition};
+/// With the numbers of a row.
+/// @param replicate  knows of which run and repetition it is
+Replicate replicate_of(const Row& row, Replicate replicate) {
   for (const MetricInfo& info : metrics())
     if (const auto value = info.value(row))
       replicate.at(info.metric) = *value;
@@ -82,19 +82,11 @@ Replicate replicate_of(const Row& row, const std::string& where) {
 }
 
 /// The requests of one operation and size as a row of their own: their responses are its latency.
-Row row_of_part(const Row& row, const LoadPart& part) {
+Replicate replicate_of_part(const LoadPart& part, const Replicate& which) {
   Row of_part;
-  of_part.repetition = row.repetition;
-  of_part.extra = row.extra;
   of_part.latency = part.response;
-  of_part.load.emplace();
-  of_part.load->service = part.service;
-  of_part.load->lateness = part.lateness;
-  return of_part;
-}
-
-Replicate replicate_of_part(const Row& row, const std::string& where, const LoadPart& part) {
-  Replicate replicate = replicate_of(row_of_part(row, part), where);
+  of_part.load = {.service = part.service, .lateness = part.lateness};
+  Replicate replicate = replicate_of(of_part, which);
   replicate.at(Metric::offered) = part.offered_per_s;
   replicate.at(Metric::reached) = part.reached_per_s;
   for (const Metric of_all : {Metric::reached_share, Metric::backlog, Metric::unsent})
@@ -103,15 +95,13 @@ Replicate replicate_of_part(const Row& row, const std::string& where, const Load
 }
 
 /// What one of several devices moved as a row of its own.
-Replicate replicate_of_device(const Row& row, const std::string& where, const DeviceData& device) {
+Replicate replicate_of_device(const DeviceData& device, const Replicate& which) {
   Row of_device;
-  of_device.repetition = row.repetition;
-  of_device.extra = row.extra;
   of_device.bandwidth = {
       .messages = device.messages, .bytes = device.bytes, .window_ns = device.window_ns};
   of_device.bound_gbps = {.initiator = device.bound_gbps, .responder = {}};
   of_device.line_gbps = device.line_gbps;
-  return replicate_of(of_device, where);
+  return replicate_of(of_device, which);
 }
 
 /// Takes in rows one after the other.
@@ -130,7 +120,8 @@ class Collector {
     } else if (row.interrupted) {
       ++test_case.interrupted;
     } else {
-      Replicate replicate = replicate_of(row, where);
+      const Replicate which{.run = run_number(row, where), .repetition = row.repetition};
+      Replicate replicate = replicate_of(row, which);
       if (replicate.run >= file_.runs)
         CheckedJson(row.extra, where)
             .at("run")
@@ -141,7 +132,7 @@ class Collector {
       test_case.load = row.load.has_value();
       test_case.sweep = row.sweep.has_value();
       test_case.replicates.push_back(std::move(replicate));
-      add_parts(row, where, test_case);
+      add_parts(row, side_of(row, where), which, test_case);
     }
   }
 
@@ -168,8 +159,8 @@ class Collector {
 
   /// A part of a mix, and one of several devices, is judged as a case of its own.
   /// @param whole  stands elsewhere once a part is added
-  void add_parts(const Row& row, const std::string& where, const ComparableCase& whole) {
-    const auto side = side_of(row, where);
+  void add_parts(const Row& row, std::optional<std::size_t> side, const Replicate& which,
+                 const ComparableCase& whole) {
     const std::string name = whole.name;
     const auto index = static_cast<std::size_t>(&whole - file_.sides[side.value_or(0)].data());
     const auto add = [&](const std::string& part, Replicate replicate, const char* definition) {
@@ -188,9 +179,9 @@ class Collector {
     if (row.load)
       for (const LoadPart& part : row.load->mix)
         add(fmt::format("{}:{}", part.operation, part.size_bytes),  // "read:4096"
-            replicate_of_part(row, where, part), "response [ns]");
+            replicate_of_part(part, which), "response [ns]");
     for (const DeviceData& device : row.per_device)
-      add("device:" + device.device, replicate_of_device(row, where, device), "");
+      add("device:" + device.device, replicate_of_device(device, which), "");
   }
 
   ComparableCase& known_part(ComparableCase one, std::optional<std::size_t> side) {
