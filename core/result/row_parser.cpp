@@ -195,8 +195,6 @@ const Json& RowParser::parse(std::string_view row) {
       !members.empty() && std::ranges::equal(members, before, {}, &Member::key, &Member::key);
   if (alike)
     update(members, before);
-  else if (!members.empty())
-    build(members);
   else
     parse_text(row, row_);
   if (row_.size() == members.size()) members_ = std::move(members);
@@ -220,27 +218,16 @@ std::vector<RowParser::Member> RowParser::members_of(std::string_view row) const
 
 void RowParser::update(const std::vector<Member>& members, const std::vector<Member>& before) {
   const auto values = row_.get_ref<Json::object_t&>().begin();
-  for (std::size_t i = 0; i < members.size(); ++i)
-    if (members[i].value != before[i].value)
-      parse_member(members[i], values[static_cast<std::ptrdiff_t>(i)].second);
-}
-
-void RowParser::build(const std::vector<Member>& members) {
-  row_ = Json::object();
-  Json key;
-  for (const Member& member : members) {
-    parse_text(member.key, key);
-    parse_member(member, row_[key.get<std::string>()]);
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    const auto& [key, value] = members[i];
+    if (value == before[i].value) continue;
+    Json& into = values[static_cast<std::ptrdiff_t>(i)].second;
+    const bool nested = value.starts_with('{') || value.starts_with('[');
+    if (nested && std::ranges::find(left_out_, key.substr(1, key.size() - 2)) != left_out_.end())
+      into = nullptr;
+    else
+      parse_text(value, into);
   }
-}
-
-void RowParser::parse_member(const Member& member, Json& into) const {
-  const std::string_view key = member.key.substr(1, member.key.size() - 2);
-  const bool nested = member.value.starts_with('{') || member.value.starts_with('[');
-  if (nested && std::ranges::find(left_out_, key) != left_out_.end())
-    into = nullptr;
-  else
-    parse_text(member.value, into);
 }
 
 }  // namespace rdmameter

@@ -41,8 +41,6 @@ class RowParser {
 
   std::vector<Member> members_of(std::string_view row) const;
   void update(const std::vector<Member>& members, const std::vector<Member>& before);
-  void build(const std::vector<Member>& members);
-  void parse_member(const Member& member, Json& into) const;
   void parse_text(std::string_view text, Json& into) const;
 
   const JsonKeys left_out_;
