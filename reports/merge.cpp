@@ -150,8 +150,7 @@ class Merging {
     if (const auto differences = defaults_->differences(here); !differences.empty())
       throw UsageError(
           "{}: was measured under other defaults than the first file: {}. 'rdmameter "
-          "compare' takes "
-          "both as they are.",
+          "compare' takes both as they are.",
           part.path, fmt::join(differences, ", "));
     defaults_->complete(here);
     stated_ = stated_ || part.context.at(kOurs).contains("defaults");

@@ -277,8 +277,7 @@ const std::array kAxes{
          "a receive queue per QP (rq), or one that all share (srq)", has_receive_queues},
     Axis{"connect", "connect", number_field<&TestCase::connect>, choice, kConnects, "tcp",
          "connect the QPs by addresses exchanged over the session (tcp), or by rdma_cm (cm); an "
-         "iWARP "
-         "device takes cm alone, and has it by default",
+         "iWARP device takes cm alone, and has it by default",
          has_connect},
     Axis{"mtu", "mtu_bytes", path<&Path::mtu_bytes>, choice, kMtus, "auto",
          "path MTU [bytes]; auto: the smaller active MTU of the two ports", has_mtu},
@@ -293,8 +292,7 @@ const std::array kAxes{
          "objects of the same kind that exist before and during the calls", control, 0, 4096},
     Axis{"wait", "wait", number_field<&TestCase::wait>, choice, kWaits, "auto",
          "between empty polls; event: sleep until the CQ's next completion (TCP: the socket's next "
-         "data); auto: yield where both "
-         "ends share one core, else spin",
+         "data); auto: yield where both ends share one core, else spin",
          sends_messages},
     Axis{"comp-vector", "comp_vector", queues<&Queues::comp_vector>, count, kNone, "0",
          "completion vector of the CQs: the interrupt that raises their events", sleeps, 0, 65535},

@@ -29,8 +29,7 @@ std::string why_not_on_transport(const TestCase& c) {
   if (c.transport == Transport::ud && c.size_bytes > mtu)
     return fmt::format(
         "a UD message is one packet: {} bytes are more than the {}MTU of {}; use --size {} or "
-        "less, or "
-        "--transport rc",
+        "less, or --transport rc",
         c.size_bytes, mtu_known ? "" : "largest ", mtu, mtu);
   return {};
 }
@@ -167,16 +166,14 @@ std::string why_not_in_queue(const TestCase& c) {
     return fmt::format(
         "with --signal-every {} and --post-list {} a send queue of {} fills up before its first "
         "signaled WR, and nothing ever completes: use --depth {} or more (twice --signal-every to "
-        "keep "
-        "it busy), or a smaller --signal-every",
+        "keep it busy), or a smaller --signal-every",
         c.queues.signal_every, c.queues.post_list, c.queues.depth, need);
   const std::uint64_t chain =
       std::lcm(std::lcm(c.queues.signal_every, c.queues.post_list), c.multicast() ? 1 : c.peers);
   if (chain > kLongestChain)
     return fmt::format(
         "--signal-every {}, --post-list {} and --peers {} fall together only every {} WRs, more "
-        "than "
-        "the {} that are prebuilt: make one a multiple of the other",
+        "than the {} that are prebuilt: make one a multiple of the other",
         c.queues.signal_every, c.queues.post_list, c.peers, chain, kLongestChain);
   return {};
 }
@@ -194,8 +191,7 @@ std::string why_not_answered(const TestCase& c) {
   if (c.queues.depth + list - 1 <= c.queues.rx_depth) return {};
   return fmt::format(
       "{} requests in flight may find no receive among {} that are posted in lists of up to {}: "
-      "use "
-      "--rx-depth {} or more, or a smaller --depth",
+      "use --rx-depth {} or more, or a smaller --depth",
       c.queues.depth, c.queues.rx_depth, list, c.queues.depth + list - 1);
 }
 
