@@ -24,11 +24,9 @@ constexpr const char* kOurs = "rdmameter";
 /// The contexts of a file's runs: its own, unless it is a merged one.
 std::vector<Json> runs_of(const std::string& path, const Json& context) {
   const Json& ours = context.at(kOurs);
-  if (!ours.contains("runs")) return {context};
-  const Json& runs = ours.at("runs");
-  if (!runs.is_array() || runs.empty())
+  if (ours.contains("runs") && list_at(ours, "runs").empty())
     throw UsageError(path + ": context: rdmameter: runs is no list of runs.");
-  return runs.get<std::vector<Json>>();
+  return run_contexts(context);
 }
 
 /// A run's own id; of older results the whole context, of which date, load and overhead are its own.

@@ -36,8 +36,7 @@ std::map<std::uint64_t, double> run_values(const ComparableCase& test_case, Metr
 }
 
 double median_run(const std::map<std::uint64_t, double>& by_run) {
-  if (by_run.empty()) return 0;
-  return median(mapped(by_run, [](const auto& run) { return run.second; }));
+  return known_median(mapped(by_run, [](const auto& run) { return run.second; })).value_or(0);
 }
 
 void set_problem(Effect& effect, Metric metric) {
@@ -139,7 +138,7 @@ double slowdown(Metric metric, double ratio) {
 
 MetricSweep sweep_of_runs(const std::vector<Pair>& pairs, Metric metric, const Floors& floors,
                           const Noises& noise, const Batches& batches) {
-  MetricSweep sweep{.effects = std::vector<Effect>(pairs.size()), .batches = {.metric = metric}};
+  MetricSweep sweep{.effects = std::vector<Effect>(pairs.size())};
   std::vector<CaseSides> sides;
   std::vector<std::size_t> at;  // of the pairs that have the metric on both sides
   for (std::size_t i = 0; i < pairs.size(); ++i) {
@@ -164,9 +163,7 @@ MetricSweep sweep_of_runs(const std::vector<Pair>& pairs, Metric metric, const F
     set_limits(effect, metric, changes.cases[k].between_runs, noise_beyond(noise, pairs[at[k]]),
                floors);
   }
-  sweep.batches.common = changes.common;
-  sweep.batches.by_case = changes.by_case;
-  sweep.batches.measured = changes.measured;
+  sweep.batches = {metric, changes.common, changes.by_case, changes.measured};
   return sweep;
 }
 

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <numeric>
 
+#include "core/base/lists.h"
 #include "core/base/printable.h"
 #include "reports/summary/facts.h"
 #include "reports/text/text.h"
@@ -174,11 +174,8 @@ std::vector<std::string> merged_changes(const Json& context) {
 }
 
 std::vector<std::size_t> batches_of(const Json& context) {
-  std::vector<RunTime> times;
-  for (const Json& run : run_contexts(context)) times.push_back(time_of(run));
-  std::vector<std::size_t> order(times.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::ranges::stable_sort(order, {}, [&](std::size_t run) { return times[run].seconds; });
+  const std::vector<RunTime> times = mapped(run_contexts(context), time_of);
+  const auto order = order_by(times.size(), [&](std::size_t run) { return times[run].seconds; });
   std::vector<std::size_t> chain(times.size());  // a batch's first run
   std::map<std::string, std::size_t> latest;     // run of a boot
   for (const std::size_t run : order) {

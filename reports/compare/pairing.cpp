@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <set>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -33,13 +32,6 @@ std::string recorded_value(const nlohmann::json& axes, const std::string& key) {
   const auto found = axes.find(key);
   if (found == axes.end()) return "not recorded";
   return printable(found->is_string() ? found->get<std::string>() : found->dump());
-}
-
-std::set<std::string> keys_of(const nlohmann::json& a, const nlohmann::json& b) {
-  std::set<std::string> keys;
-  for (const nlohmann::json* axes : {&a, &b})
-    for (const auto& item : axes->items()) keys.insert(item.key());
-  return keys;
 }
 
 }  // namespace
@@ -87,7 +79,9 @@ std::vector<std::string> axis_differences(const std::vector<Pair>& pairs) {
   std::vector<std::pair<std::string, std::vector<std::string>>> found;  // what differs, which cases
   for (const auto& [base, other] : pairs) {
     if (base->replicates.empty() || other->replicates.empty()) continue;
-    for (const std::string& key : keys_of(base->axes, other->axes)) {
+    nlohmann::json all = base->axes;
+    all.update(other->axes);
+    for (const auto& [key, ignored] : all.items()) {
       const std::string before = recorded_value(base->axes, key),
                         after = recorded_value(other->axes, key);
       if (before != after)
