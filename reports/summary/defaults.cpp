@@ -58,19 +58,14 @@ Defaults::Defaults(const Json& context) {
 
 void Defaults::index() {
   for (std::size_t kind = 0; kind < kKinds.size(); ++kind) {
-    of_[kind].clear();
-    for (const char* from : {kKinds[kind], kKinds[0]})
-      for (const auto& [key, value] : stated_.at(from).items()) of_[kind].emplace(key, value);
+    of_[kind] = stated_.at(kKinds[0]);
+    of_[kind].update(nlohmann::json(stated_.at(kKinds[kind])));
   }
 }
 
 const nlohmann::json* Defaults::find(Kind kind, const std::string& key) const {
   const auto found = of(kind).find(key);
-  return found == of(kind).end() ? nullptr : &found->second;
-}
-
-Defaults::Kind Defaults::kind_of(const nlohmann::json& case_object) {
-  return case_object.contains("graph") ? Kind::ranks : Kind::latency;
+  return found == of(kind).end() ? nullptr : &*found;
 }
 
 void Defaults::complete(const Defaults& others) {
@@ -97,7 +92,7 @@ std::vector<std::string> Defaults::differences(const Defaults& here) const {
 
 /// Of relaxed ordering what it came to when it was off by default: stored results stay as quiet as
 /// they were, and new ones tell that it is on.
-bool Defaults::has_of(Kind kind, const std::string& key, const Json& value) const {
+bool Defaults::has(Kind kind, const std::string& key, const Json& value) const {
   static const std::map<std::string, Json, std::less<>> kUsual{{"pkey", "0xffff"},
                                                                {"recv_post_list", 16},
                                                                {"relaxed_ordering", false},
@@ -108,20 +103,16 @@ bool Defaults::has_of(Kind kind, const std::string& key, const Json& value) cons
 }
 
 bool Defaults::has(const Row& row, const std::string& key, const Json& value) const {
-  return has_of(row.topology                     ? Kind::ranks
-                : row.load                       ? Kind::load
-                : has_defaults_of_bandwidth(row) ? Kind::bandwidth
-                                                 : Kind::latency,
-                key, value);
-}
-
-bool Defaults::has_among_ranks(const std::string& key, const Json& value) const {
-  return has_of(Kind::ranks, key, value);
+  return has(row.topology                     ? Kind::ranks
+             : row.load                       ? Kind::load
+             : has_defaults_of_bandwidth(row) ? Kind::bandwidth
+                                              : Kind::latency,
+             key, value);
 }
 
 std::string Defaults::identity(const std::string& test, const nlohmann::json& case_object,
                                const Defaults* own) const {
-  const Kind kind = kind_of(case_object);
+  const Kind kind = case_object.contains("graph") ? Kind::ranks : Kind::latency;
   nlohmann::json named = nlohmann::json::object();  // sorted: the order of keys says nothing
   for (const auto& [key, value] : case_object.items()) {
     if (key == "test") continue;  // older versions do not say it here, nor do topologies
@@ -133,7 +124,7 @@ std::string Defaults::identity(const std::string& test, const nlohmann::json& ca
     if (always || known == nullptr || *known != value) named[key] = value;
   }
   if (own != nullptr)
-    for (const auto& [key, value] : own->of(kind))
+    for (const auto& [key, value] : own->of(kind).items())
       if (const nlohmann::json* const here = find(kind, key);
           here != nullptr && *here != value && !case_object.contains(key))
         named[key] = value;

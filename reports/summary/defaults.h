@@ -5,7 +5,6 @@
 #include <array>
 #include <cstddef>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "core/result/row.h"
@@ -16,6 +15,8 @@ namespace rdmameter {
 /// The defaults that results were measured under, by kind of test.
 class Defaults {
  public:
+  enum class Kind : std::size_t { latency, bandwidth, load, ranks };
+
   /// @param context  of a result; of one that states none, those before results stated them
   explicit Defaults(const Json& context);
 
@@ -29,7 +30,7 @@ class Defaults {
   /// it comes to nearly everywhere is.
   /// @param row  any row that has the axis: some defaults are of a kind of test
   bool has(const Row& row, const std::string& key, const Json& value) const;
-  bool has_among_ranks(const std::string& key, const Json& value) const;
+  bool has(Kind kind, const std::string& key, const Json& value) const;
 
   /// The identity of what was measured: equal for two rows of one case. It names the test and each
   /// axis that is not at its default, so that a file which is older than an axis has the cases that
@@ -43,17 +44,12 @@ class Defaults {
   const Json& stated() const { return stated_; }
 
  private:
-  enum class Kind : std::size_t { latency, bandwidth, load, ranks };
-  using Values = std::unordered_map<std::string, nlohmann::json>;  ///< by axis
-
   void index();
-  const Values& of(Kind kind) const { return of_[static_cast<std::size_t>(kind)]; }
+  const nlohmann::json& of(Kind kind) const { return of_[static_cast<std::size_t>(kind)]; }
   const nlohmann::json* find(Kind kind, const std::string& key) const;
-  bool has_of(Kind kind, const std::string& key, const Json& value) const;
-  static Kind kind_of(const nlohmann::json& case_object);
 
   Json stated_;
-  std::array<Values, 4> of_;  ///< by Kind, all axes each
+  std::array<nlohmann::json, 4> of_;  ///< by Kind, all axes each, sorted to be found quickly
 };
 
 }  // namespace rdmameter

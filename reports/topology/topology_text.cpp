@@ -127,7 +127,7 @@ std::string heading(const TopologyModel& model, const Defaults& known, bool all,
   bool defaults = false;
   for (const auto& [key, value] : model.setting.items()) {
     if (value == "auto" || key == "transport" || (!all && shown_with_environment(key))) continue;
-    if (!all && known.has_among_ranks(key, value))
+    if (!all && known.has(Defaults::Kind::ranks, key, value))
       defaults = true;
     else
       keys.push_back(key);

@@ -46,7 +46,7 @@ TEST(Defaults, AreThoseThatTheResultStates) {
   EXPECT_FALSE(stated.has(bandwidth, "sge", 1)) << "which it does not know";
   EXPECT_TRUE(older.has(bandwidth, "depth", 128));
   EXPECT_TRUE(older.has(bandwidth, "sge", 1));
-  EXPECT_TRUE(older.has_among_ranks("depth", 16));
+  EXPECT_TRUE(older.has(Defaults::Kind::ranks, "depth", 16));
 }
 
 TEST(Defaults, NameWhatWasMeasuredByWhatWasChosen) {
@@ -89,8 +89,8 @@ TEST(Defaults, OfRanksStayWhereOthersAreAdded) {
   context["rdmameter"]["defaults"]["ranks"] = {{"seed", 7}};
   Defaults defaults(context);
   defaults.complete(Defaults(without_defaults()));
-  EXPECT_TRUE(defaults.has_among_ranks("seed", 7));
-  EXPECT_TRUE(defaults.has_among_ranks("graph", "mesh"));
+  EXPECT_TRUE(defaults.has(Defaults::Kind::ranks, "seed", 7));
+  EXPECT_TRUE(defaults.has(Defaults::Kind::ranks, "graph", "mesh"));
 }
 
 TEST(Defaults, ThatDifferAreNamed) {
