@@ -76,10 +76,10 @@ ExitStatus check(const HistoryArguments& options) {
   SeriesChoice choice = options.choice;
   choice.every_metric = true;
   const History history = read_end(options, choice.last);
-  const CheckOptions how{
-      .acknowledged = history.acknowledged,
-      .since = options.since.empty() ? "" : history_time(history, "--since", options.since)};
-  print_text(check_history(series_of(history, choice), terminal_style(), how));
+  const std::string since =
+      options.since.empty() ? "" : history_time(history, "--since", options.since);
+  print_text(
+      check_history(series_of(history, choice), terminal_style(), history.acknowledged, since));
   return ExitStatus::pass;
 }
 

@@ -240,16 +240,16 @@ std::string show_history(const std::vector<HistorySeries>& all, const TextStyle&
 }
 
 std::string check_history(const std::vector<HistorySeries>& all, const TextStyle& style,
-                          const CheckOptions& options) {
+                          std::span<const Acknowledgement> acknowledged, const std::string& since) {
   std::string text;
   std::vector<ChangeState> states;
   std::size_t with = 0, too_short = 0;
   for (const HistorySeries& series : all) {
     too_short += series.points.size() < MeanShiftOptions{}.min_series ? 1 : 0;
-    auto changes = changes_in(series, options.acknowledged, all.size());
+    auto changes = changes_in(series, acknowledged, all.size());
     std::erase_if(changes, [&](const SeriesChange& change) {
       const HistoryEntry& entry = *series.points[change.at].entry;
-      return !options.since.empty() && epoch_seconds(entry.time) < epoch_seconds(options.since);
+      return !since.empty() && epoch_seconds(entry.time) < epoch_seconds(since);
     });
     if (changes.empty()) continue;
     ++with;

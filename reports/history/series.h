@@ -65,14 +65,11 @@ std::vector<SeriesChange> changes_in(const HistorySeries& series,
 /// A line drawn for each series, with its first and latest number; changes are marked beneath.
 std::string show_history(const std::vector<HistorySeries>& all, const TextStyle& style);
 
-struct CheckOptions {
-  std::span<const Acknowledgement> acknowledged = {};
-  std::string since = {};  ///< changes before that time are left out; empty: none is
-};
-
 /// The changes alone: which case, when, from what to what, and what else changed then. What is
 /// resolved or acknowledged is counted and marked.
+/// @param since  changes before that time are left out; empty: none is
 std::string check_history(const std::vector<HistorySeries>& all, const TextStyle& style,
-                          const CheckOptions& options = {});
+                          std::span<const Acknowledgement> acknowledged = {},
+                          const std::string& since = "");
 
 }  // namespace rdmameter

@@ -211,8 +211,7 @@ TEST(Series, AnAcknowledgedChangeIsMarkedThoughFurtherResultsMovedIt) {
   const History history = read_history(path);
   EXPECT_THAT(history.broken, IsEmpty());
   const auto all = series_of(history, {});
-  const std::string text =
-      check_history(all, {.width = 200}, {.acknowledged = history.acknowledged});
+  const std::string text = check_history(all, {.width = 200}, history.acknowledged);
   EXPECT_THAT(text, HasSubstr("acknowledged (larger headers): worse -11.0 %"));
   EXPECT_THAT(text, HasSubstr("1 change (1 acknowledged) in 1 of 1 series"));
 }
@@ -260,7 +259,7 @@ TEST(Series, AChangeThatWentBackBeyondWhatWasIsResolvedAndOneThatWentOnIsNot) {
 TEST(Series, IsCheckedSinceATime) {
   const ScratchDirectory directory;
   const auto checked = [&, history = read_history(history_with_a_step(directory, 8))](int since) {
-    return check_history(series_of(history, {}), {.width = 200}, {.since = day(since)});
+    return check_history(series_of(history, {}), {.width = 200}, {}, day(since));
   };
   EXPECT_THAT(checked(8), HasSubstr("1 change in 1 of 1 series"));
   EXPECT_THAT(checked(9), HasSubstr("0 changes in 0 of 1 series"));
