@@ -61,18 +61,12 @@ constexpr auto has_path = [](const TestCase& c) { return on_verbs(c) || topology
 constexpr auto has_mtu = [](const TestCase& c) { return has_path(c) && c.path.mtu_bytes != 0; };
 constexpr auto has_device = [](const TestCase& c) { return !c.over_tcp(); };
 constexpr auto control = [](const TestCase& c) { return c.control(); };
-constexpr auto calls_for_memory = [](const TestCase& c) {
-  return c.control() && (c.verb == Verb::reg_mr || c.verb == Verb::dereg_mr);
-};
-constexpr auto calls_for_windows = [](const TestCase& c) {
-  return c.control() && completes(c.verb);
-};
-constexpr auto calls_for_cqs = [](const TestCase& c) {
-  return c.control() && (c.verb == Verb::create_cq || c.verb == Verb::destroy_cq);
-};
-constexpr auto calls_for_qps = [](const TestCase& c) {
-  return c.control() && c.verb >= Verb::create_qp && c.verb <= Verb::modify_qp_rts;
-};
+template <Verb kFirst, Verb kLast>
+constexpr auto calls =
+    [](const TestCase& c) { return c.control() && c.verb >= kFirst && c.verb <= kLast; };
+constexpr auto calls_for_memory = calls<Verb::reg_mr, Verb::dereg_mr>;
+constexpr auto calls_for_cqs = calls<Verb::create_cq, Verb::destroy_cq>;
+constexpr auto calls_for_qps = calls<Verb::create_qp, Verb::modify_qp_rts>;
 constexpr auto connects_qps = [](const TestCase& c) { return c.control() && c.needs_responder(); };
 /// A multicast is of UD, and of one QP.
 constexpr auto unicast = [](const TestCase& c) { return on_verbs(c) && !c.multicast(); };
@@ -114,7 +108,7 @@ constexpr auto has_payload = [](const TestCase& c) {
   return sends_messages(c) && !c.of_one_word();
 };
 constexpr auto has_size = [](const TestCase& c) {
-  return has_payload(c) || calls_for_memory(c) || calls_for_windows(c);
+  return has_payload(c) || calls_for_memory(c) || (c.control() && completes(c.verb));
 };
 constexpr auto has_memory = [](const TestCase& c) {
   return on_verbs(c) || topology(c) || calls_for_memory(c);
