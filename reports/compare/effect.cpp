@@ -53,22 +53,15 @@ Interval widened(double estimate, const Interval& bounds, double batch) {
           estimate + std::hypot(bounds.high - estimate, batch)};
 }
 
-/// The quantiles of a sweep, each computed once: most cases have as many degrees of freedom.
-class StudentQuantiles {
- public:
-  double at(double tail, double degrees) {
-    const auto [found, is_new] = known_.try_emplace({tail, degrees}, 0);
-    if (is_new) found->second = student_t_quantile(tail, degrees);
-    return found->second;
-  }
-
- private:
-  std::map<std::pair<double, double>, double> known_;
-};
+/// The quantiles of a sweep by tail and degrees of freedom, each computed once: most cases have as
+/// many degrees.
+using StudentQuantiles = std::map<std::pair<double, double>, double>;
 
 Interval student_bounds(double estimate, const CaseChange& change, double tail,
                         StudentQuantiles& quantiles) {
-  const double half = quantiles.at(tail, change.replicate_degrees) * change.replicate_error;
+  const auto [quantile, is_new] = quantiles.try_emplace({tail, change.replicate_degrees}, 0);
+  if (is_new) quantile->second = student_t_quantile(tail, change.replicate_degrees);
+  const double half = quantile->second * change.replicate_error;
   return {estimate - half, estimate + half};
 }
 
