@@ -105,17 +105,15 @@ class Merging {
     std::map<std::string, std::uint64_t> families;
     for (const Part& part : parts_) {
       std::uint64_t rows = 0;
-      const auto take_row = [&](Row& row) {
-        row.extra["run"] = part.first_run + run_of(row, part.runs, part.path);
-        const std::string key = defaults_->identity(test_of(row), row.case_object);
-        row.family_index = families.try_emplace(key, families.size()).first->second;
-        take(row);
-      };
       part.read({[&](const Json& context) {
                    if (context != part.context) refuse_changed(part.path);
                  },
                  [&](Row row, const std::string&) {
-                   if (rows++ < part.rows) take_row(row);  // rows may come to a run that goes on
+                   if (rows++ >= part.rows) return;  // rows may come to a run that goes on
+                   row.extra["run"] = part.first_run + run_of(row, part.runs, part.path);
+                   const std::string key = defaults_->identity(test_of(row), row.case_object);
+                   row.family_index = families.try_emplace(key, families.size()).first->second;
+                   take(row);
                  }},
                 Reading::file);
       if (rows < part.rows) refuse_changed(part.path);

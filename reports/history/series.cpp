@@ -28,7 +28,7 @@ const MetricInfo* metric_of(const std::string& key) {
   throw invalid_value("--quantity", key, known);
 }
 
-/// What was asked for, or the one to watch: bandwidth, else p50, else the first known.
+/// What was asked for, or the one to watch: bandwidth, else the first known, of latencies p50.
 std::vector<const MetricInfo*> chosen_metrics(const HistoryCase& one, const SeriesChoice& choice) {
   const auto has = [&](const std::string& key) { return one.numbers.contains(key); };
   if (!choice.quantity.empty()) {
@@ -39,9 +39,7 @@ std::vector<const MetricInfo*> chosen_metrics(const HistoryCase& one, const Seri
   for (const MetricInfo& metric : exported_metrics())
     if (has(std::string(metric.key))) known.push_back(&metric);
   if (choice.every_metric || known.empty()) return known;
-  for (const char* key : {"gbps", "p50_ns"})
-    if (has(key)) return {metric_of(key)};
-  return {known.front()};
+  return {has("gbps") ? metric_of("gbps") : known.front()};
 }
 
 /// The newest level is within the floor of what was before, or on the other side of it.
