@@ -221,9 +221,8 @@ class Judge {
 
   /// The worst member first; its verdict, or that of what failed or got lost, is the case's.
   void conclude(CaseComparison& one, std::size_t interrupted) const {
-    std::ranges::stable_sort(one.effects, [](const MetricEffect& a, const MetricEffect& b) {
-      if (a.verdict != b.verdict) return a.verdict < b.verdict;
-      return severity(a) > severity(b);
+    std::ranges::stable_sort(one.effects, {}, [](const MetricEffect& each) {
+      return std::pair(each.verdict, -severity(each));
     });
     if (!one.effects.empty()) one.verdict = one.effects.front().verdict;
     if (one.effects.empty() && one.note.empty()) {

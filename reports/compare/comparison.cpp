@@ -31,9 +31,8 @@ double slowdown_of(const CaseComparison& test_case) {
 }
 
 void sort_worst_first(Comparison& comparison) {
-  std::ranges::stable_sort(comparison.cases, [](const CaseComparison& a, const CaseComparison& b) {
-    if (a.verdict != b.verdict) return a.verdict < b.verdict;
-    return slowdown_of(a) > slowdown_of(b);
+  std::ranges::stable_sort(comparison.cases, {}, [](const CaseComparison& one) {
+    return std::pair(one.verdict, -slowdown_of(one));
   });
   std::ranges::stable_sort(comparison.gates, {}, &GateFinding::verdict);
 }

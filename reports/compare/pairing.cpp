@@ -89,10 +89,9 @@ std::vector<std::string> axis_differences(const std::vector<Pair>& pairs) {
             .push_back(printable(other->name));
     }
   }
-  std::vector<std::string> texts;
-  for (const auto& [what, names] : found)
-    texts.push_back(fmt::format("{} ({})", what, fmt::join(names, ", ")));
-  return texts;
+  return mapped(found, [](const auto& one) {
+    return fmt::format("{} ({})", one.first, fmt::join(one.second, ", "));
+  });
 }
 
 }  // namespace rdmameter

@@ -134,15 +134,14 @@ std::vector<VerdictLine> verdict_table(const Comparison& comparison) {
 }
 
 std::string tally_text(const Comparison& comparison) {
-  std::string text = count_text(comparison.cases.size(), "case");
-  const char* separator = ": ";
+  std::string counts;
   for (std::size_t i = 0; i < kVerdictNames.size(); ++i)
     if (const auto count = std::ranges::count(comparison.cases, static_cast<CaseVerdict>(i),
                                               &CaseComparison::verdict);
-        count > 0) {
-      text += fmt::format("{}{} {}", separator, count, kVerdictNames[i].text);
-      separator = ", ";
-    }
+        count > 0)
+      add_item(counts, fmt::format("{} {}", count, kVerdictNames[i].text));
+  std::string text = count_text(comparison.cases.size(), "case");
+  if (!counts.empty()) text += ": " + counts;
   const auto broken =
       std::ranges::count(comparison.gates, CaseVerdict::fail, &GateFinding::verdict);
   if (!comparison.gates.empty())

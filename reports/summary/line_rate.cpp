@@ -57,8 +57,6 @@ Number sum_of_devices(const Row& row, Number DeviceData::*number) {
   return sum;
 }
 
-constexpr std::array kBoundEnds{"initiator", "responder"};
-
 Number above_zero(const Number& number) {
   return number && *number > 0 ? number : std::nullopt;
 }
@@ -173,12 +171,10 @@ Number share_of_line(const Row& row) {
 }
 
 PayloadBounds::PayloadBounds(const Json& context)
-    : line_gbps_(line_rate_gbps(context)),
+    : ends_{fact_at(context, "/rdmameter/initiator"), fact_at(context, "/rdmameter/responder")},
+      line_gbps_(line_rate_gbps(context)),
       linked_(passes_links(context)),
-      one_host_(is_of_one_host(context)) {
-  for (std::size_t end = 0; end < kBoundEnds.size(); ++end)
-    ends_[end] = fact_at(context, fmt::format("/rdmameter/{}", kBoundEnds[end]));
-}
+      one_host_(is_of_one_host(context)) {}
 
 namespace {
 
@@ -266,8 +262,8 @@ void PayloadBounds::note(Row& row) const {
     return;
   }
   if (!row.bandwidth) return;
-  std::array<Number, kBoundEnds.size()> bounds;
-  for (std::size_t end = 0; end < kBoundEnds.size(); ++end) {
+  std::array<Number, 2> bounds;
+  for (std::size_t end = 0; end < bounds.size(); ++end) {
     const Json& device = fact_at(ends_[end], "device");  // that of the first case
     if (fact_at(row.case_object, kDeviceKeys[end]) != fact_at(device, "name") ||
         fact_at(row.case_object, kPortKeys[end]) != fact_at(device, "port_num"))

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reports/summary/metric.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -190,10 +191,8 @@ const MetricInfo* typed_metric(std::string_view name) {
 }
 
 std::string typed_metric_names() {
-  std::string names;
-  for (const MetricInfo& info : metrics())
-    if (is_latency(info)) names += fmt::format("{}, ", info.field);
-  return names + std::string(info_of(Metric::gbps).name);
+  const auto latencies = mapped(filtered(metrics(), is_latency), &MetricInfo::field);
+  return fmt::format("{}, {}", fmt::join(latencies, ", "), info_of(Metric::gbps).name);
 }
 
 const MetricInfo* watched_metric(const Row& row) {
