@@ -28,16 +28,12 @@ bool on_wire(const Axis& axis) {
   return axis.option != kSloOption;
 }
 
-/// Of iterations and duration only the one that rules is said.
-bool silent(const TestCase& test_case, const Axis& axis) {
-  return (axis.option == kIterationsOption && test_case.iterations == 0) ||
-         (axis.option == kDurationOption && test_case.duration_ns == 0);
-}
-
 }  // namespace
 
 nlohmann::ordered_json axis_json(const TestCase& test_case, const Axis& axis) {
-  if (silent(test_case, axis)) return nullptr;
+  if ((axis.option == kIterationsOption && test_case.iterations == 0) ||
+      (axis.option == kDurationOption && test_case.duration_ns == 0))
+    return nullptr;  // the one that rules is said alone
   if (std::holds_alternative<TextField>(axis.field)) {
     // One of them is a number, as in results that know no lists.
     if (axis.kind == AxisKind::cpus || axis.kind == AxisKind::labels)
@@ -78,8 +74,7 @@ std::string text_at(const nlohmann::ordered_json& wire, std::string_view key) {
 
 bool in_range(const Axis& axis, std::uint64_t value) {
   const bool a_word = std::ranges::find(axis.words, value, &Word::value) != axis.words.end();
-  if (axis.kind == AxisKind::choice) return a_word;
-  return a_word || (value >= axis.min && value <= axis.max);
+  return a_word || (axis.kind != AxisKind::choice && value >= axis.min && value <= axis.max);
 }
 
 void read_axis(TestCase& test_case, const Axis& axis, const nlohmann::ordered_json& wire) {
