@@ -66,15 +66,13 @@ Gates split_gates(const std::vector<std::string>& texts, Comparison& comparison)
 
 Conclusion conclusion_of(const Comparison& comparison) {
   bool failed = false, open = comparison.strict && !comparison.only_base.empty();
-  for (const GateFinding& finding : comparison.gates) {
-    failed |= finding.verdict == CaseVerdict::fail;
-    open |= is_open(finding.verdict);
-  }
-  for (const CaseComparison& one : comparison.cases) {
-    if (!comparison.gated(one)) continue;
-    failed |= one.verdict == CaseVerdict::fail;
-    open |= is_open(one.verdict);
-  }
+  const auto weigh = [&](CaseVerdict verdict) {
+    failed |= verdict == CaseVerdict::fail;
+    open |= is_open(verdict);
+  };
+  for (const GateFinding& finding : comparison.gates) weigh(finding.verdict);
+  for (const CaseComparison& one : comparison.cases)
+    if (comparison.gated(one)) weigh(one.verdict);
   if (failed) return Conclusion::fail;
   return open && !comparison.inconclusive_ok ? Conclusion::not_proven : Conclusion::pass;
 }
@@ -222,11 +220,8 @@ bool is_canary(const CaseComparison& one) {
 
 /// Under the work gate times are information; what failed or got lost is not.
 bool Comparison::gated(const CaseComparison& test_case) const {
-  const auto unreliable = [](const CaseFinding& finding) {
-    return finding.verdict == CaseVerdict::fail;
-  };
   return times_gate || test_case.effects.empty() ||
-         std::ranges::any_of(test_case.findings, unreliable);
+         std::ranges::count(test_case.findings, CaseVerdict::fail, &CaseFinding::verdict) > 0;
 }
 
 Comparison compare_files(const Comparable& base, const Comparable& other,

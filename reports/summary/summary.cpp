@@ -46,9 +46,8 @@ void sort_keys(Group& group) {
 /// A repetition that was cut short says less than the others: it counts only where there
 /// is no other.
 void keep_whole(CaseSummary& summary) {
-  const auto cut_short = [](const Row* row) { return row->interrupted; };
-  if (!std::ranges::all_of(summary.repetitions, cut_short))
-    std::erase_if(summary.repetitions, cut_short);
+  if (!std::ranges::all_of(summary.repetitions, &Row::interrupted))
+    std::erase_if(summary.repetitions, std::mem_fn(&Row::interrupted));
 }
 
 /// The case without the test's name, and in a file of `ab` the side, which may be all that two rows
