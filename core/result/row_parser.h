@@ -23,7 +23,8 @@ namespace rdmameter {
 bool parse_plain_json(std::string_view text, Json& into, JsonKeys left_out = {});
 
 /// Parses of a row the values alone that differ from those of the row before it: repetitions have
-/// their case, their name and their counters of work in common.
+/// their case, their name and their counters of work in common. A row with other keys is parsed
+/// whole, and with all that is left out where its text is not plain.
 class RowParser {
  public:
   /// @param left_out  keys whose objects and arrays are not parsed: null stands in their place, but

@@ -61,6 +61,7 @@ constexpr auto has_path = [](const TestCase& c) { return on_verbs(c) || topology
 constexpr auto has_mtu = [](const TestCase& c) { return has_path(c) && c.path.mtu_bytes != 0; };
 constexpr auto has_device = [](const TestCase& c) { return !c.over_tcp(); };
 constexpr auto control = [](const TestCase& c) { return c.control(); };
+/// Verbs that stand side by side in their enum.
 template <Verb kFirst, Verb kLast>
 constexpr auto calls =
     [](const TestCase& c) { return c.control() && c.verb >= kFirst && c.verb <= kLast; };

@@ -81,7 +81,7 @@ Replicate replicate_of(const Row& row, Replicate replicate) {
   return replicate;
 }
 
-/// The requests of one operation and size as a row of their own: their responses are its latency.
+/// Of the requests of one operation and size, whose responses are its latency.
 Replicate replicate_of_part(const LoadPart& part, const Replicate& which) {
   Row of_part;
   of_part.latency = part.response;

@@ -52,9 +52,10 @@ struct FailedRepetition {
 
 /// All rows of one case (and of one side, where the file has two).
 struct ComparableCase {
-  std::string name;          ///< the first row's, without /error or /skipped
-  nlohmann::json axes = {};  ///< the `case` object without the test, in the order of its keys
-  bool half = false;         ///< what is told are half round trips
+  std::string name;  ///< the first row's, without /error or /skipped
+  /// The `case` object without the test, in the order of its keys.
+  nlohmann::json axes = nlohmann::json::object();
+  bool half = false;  ///< what is told are half round trips
   bool part = false;  ///< of a mix: the requests of one operation and size; of several devices one
   std::size_t whole = 0;  ///< of a part in `ab`: the index of the case that it is a part of
   bool bandwidth = false;
