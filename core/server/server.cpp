@@ -31,6 +31,9 @@ constexpr rlim_t kOfStrangers = WaitingRoom::kMaxWaiting + 3 * WaitingRoom::kMax
 /// its own, and that one's stderr; and while it is started, the client's socket and five more.
 constexpr rlim_t kOfClient = 9;
 
+/// Clients that have proved themselves and find every place taken.
+constexpr std::size_t kMaxWaiting = 64;
+
 }  // namespace
 
 void allow_open_files(std::uint32_t max_clients) {
@@ -49,13 +52,6 @@ void allow_open_files(std::uint32_t max_clients) {
       max_clients, needed, limit.rlim_max, needed,
       fit == 0 ? "" : fmt::format(", or use --max-clients {}", fit));
 }
-
-namespace {
-
-/// Clients that have proved themselves and find every place taken.
-constexpr std::size_t kMaxWaiting = 64;
-
-}  // namespace
 
 Server::Server(ServerOptions options, const InterruptSource& interrupt)
     : options_(std::move(options)),
@@ -89,7 +85,6 @@ void Server::start(WaitingRoom::Guest guest) {
 void Server::serve_client(Connection connection, Client& client) noexcept {
   const std::string peer = connection.peer;
   ServerHost host{options_, account_, peer};
-  bool admitted = false;
   try {
     Channel channel{std::move(connection), interrupt_all_};
     Greeting greeting;
@@ -99,10 +94,8 @@ void Server::serve_client(Connection connection, Client& client) noexcept {
       greeting = greet_initiator(channel, options_.token, deadline);
       enter(client, channel);
     });
-    admitted = true;
     options_.serve(std::move(channel), greeting, host, interrupt_all_);
   } catch (const std::exception& error) {
-    if (admitted) --let_in_;  // its session could not begin
     host.log(fmt::format("dropped: {}", error_text(error)), event_of(error));
   }
 }
@@ -117,11 +110,9 @@ void Server::enter(Client& client, const Channel& channel) {
     wake_.raise();  // there is room among the unproved
     if (served_ < options_.max_clients) {
       ++served_;
-      ++let_in_;
       client.state = ClientState::served;
       return;
     }
-    client.state = ClientState::waiting;
     if (waiting_.size() >= kMaxWaiting)
       throw MeasurementError("{} clients wait for a place here already: try again later",
                              kMaxWaiting);
@@ -150,7 +141,6 @@ void Server::leave(Client& client) {
     if (options_.one_client) stopping_ = true;
     if (!waiting_.empty() && !stopping_) {
       ++served_;
-      ++let_in_;
       waiting_.front()->state = ClientState::served;
       waiting_.front()->place.raise();
       waiting_.pop_front();

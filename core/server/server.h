@@ -36,8 +36,7 @@ class Server {
   std::uint16_t port() const { return listener_.port(); }
   bool loopback_only() const { return listener_.loopback_only(); }
   const std::string& token() const { return options_.token; }
-  std::uint64_t served() const { return let_in_; }  ///< clients that were let in
-  std::uint32_t clients() const;                    ///< clients that are being served
+  std::uint32_t clients() const;  ///< clients that are being served
 
   /// Serves until stop() or an interrupt; returns when all clients' threads have ended.
   /// @param at_connection  called for each connection before anything is said on it, by one thread
@@ -45,13 +44,14 @@ class Server {
   void stop() noexcept;  ///< from any thread
 
  private:
-  enum class ClientState : std::uint8_t { unproved, waiting, served, ended };
+  /// One that is `outside` has no place among the clients yet.
+  enum class ClientState : std::uint8_t { outside, served, ended };
 
   struct Client {
     explicit Client(std::uint64_t unproved_place) : unproved_place(unproved_place) {}
 
     const std::uint64_t unproved_place;  ///< in the waiting room
-    ClientState state = ClientState::unproved;
+    ClientState state = ClientState::outside;
     EventFd place;  ///< it has become `served`
     std::thread thread;
   };
@@ -65,8 +65,7 @@ class Server {
   void end_all();
 
   std::atomic<bool> stopping_{false};
-  std::atomic<std::uint64_t> let_in_{0};  ///< clients, ever, that had a session
-  EventFd wake_;                          ///< the accepting thread has something to look at
+  EventFd wake_;  ///< the accepting thread has something to look at
   const ServerOptions options_;
   Listener listener_;
   Account account_;  ///< of the cases that run now
