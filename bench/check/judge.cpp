@@ -54,16 +54,11 @@ class CheckJudge {
   }
 
  private:
-  void judge_devices();
-  void judge_fact(const CheckedDevice& device, CheckReason reason, std::string_view key,
-                  std::string_view what, std::string_view unit);
-  void judge_failure(const CheckReading& reading);
-  void judge_directions(const CheckReading& reading);
-  void judge_bound(const CheckReading& reading);
-  void judge_by(CheckReason reason, const CheckReading& reading, std::span<const Row* const> others,
-                std::string_view relation);
-  std::vector<const Row*> siblings_of(const CheckReading& reading) const;
-  void find(std::size_t subject, CheckReason reason, std::string_view test, std::string text);
+  void find(std::size_t subject, CheckReason reason, std::string_view test, std::string text) {
+    CheckFinding finding{subject, reason, test, std::move(text)};
+    if (std::ranges::none_of(findings_, [&](const auto& one) { return one.same_as(finding); }))
+      findings_.push_back(std::move(finding));
+  }
   bool has(std::size_t subject, CheckReason reason) const {
     return std::ranges::any_of(findings_, [=](const CheckFinding& finding) {
       return finding.subject == subject && finding.reason == reason;
@@ -80,105 +75,98 @@ class CheckJudge {
     });
   }
 
+  /// A number of a device that is less than its siblings' median. @param what  "the link has"
+  void judge_fact(const CheckedDevice& device, CheckReason reason, std::string_view key,
+                  std::string_view what, std::string_view unit) {
+    const auto own = number_at(device.facts, key);
+    std::vector<double> others;
+    for (const CheckedDevice& other : devices_)
+      if (&other != &device && of_one_model(device.facts, other.facts))
+        if (const auto value = number_at(other.facts, key)) others.push_back(*value);
+    if (own && !others.empty() && *own < kLeastOfOthers * median(others))
+      find(device.subject, reason, "",
+           fmt::format("{}{} {:g} {}, those of its kind {:g}", device.at_end(), what, *own, unit,
+                       median(others)));
+  }
+
+  void judge_devices() {
+    for (const CheckedDevice& device : devices_) {
+      const PayloadLimits limits = payload_limits(device.facts);
+      if (limits.slot_gbps && limits.line_gbps && *limits.slot_gbps < *limits.line_gbps)
+        find(device.subject, CheckReason::slot, "",
+             fmt::format("{}{} carries {:.0f} Gb/s of the line's {:.0f}", device.at_end(),
+                         slot_text(device.facts), *limits.slot_gbps, *limits.line_gbps));
+      if (const std::string cause = cause_of(device, "link"); !cause.empty())
+        find(device.subject, CheckReason::link, "", device.at_end() + cause);
+      judge_fact(device, CheckReason::link, "rate_gbps", "the link has", "Gb/s");
+      judge_fact(device, CheckReason::mtu, "active_mtu_bytes", "packets carry", "B");
+    }
+  }
+
+  /// All devices together, which are measured last, fail with each of them.
+  void judge_failure(const CheckReading& reading) {
+    const bool follows = subjects_[reading.subject].together &&
+                         std::ranges::any_of(findings_, [](const CheckFinding& finding) {
+                           return finding.reason == CheckReason::failed;
+                         });
+    if (reading.row->status == Row::Status::error && !follows)
+      find(reading.subject, CheckReason::failed, reading.label,
+           fmt::format("{} failed: {}", reading.label, reading.row->message));
+  }
+
+  /// Within one device both ways share more than a link.
+  void judge_directions(const CheckReading& reading) {
+    if (!passes_links(subjects_[reading.subject].context)) return;
+    const auto out = direction_gbps(*reading.row, "forward");
+    const auto in = direction_gbps(*reading.row, "backward");
+    if (!out || !in || std::min(*out, *in) >= kLeastOfWay * std::max(*out, *in) ||
+        has(reading.subject, CheckReason::direction))
+      return;
+    find(reading.subject, CheckReason::direction, reading.label,
+         fmt::format("{}: {} sent, {} received", reading.label, metric_text(Metric::gbps, *out),
+                     metric_text(Metric::gbps, *in)));
+  }
+
+  /// Both ways at once may be more than a slot or an adapter can: that is judged by siblings. What
+  /// all devices do together is not judged.
+  void judge_bound(const CheckReading& reading) {
+    const CheckSubject& subject = subjects_[reading.subject];
+    const auto share = share_of_bound(*reading.row);
+    if (!share || *share >= kLeastOfBound || subject.together ||
+        fact_at(reading.row->case_object, "bidirectional") == true ||
+        !why_no_bound(subject).empty() || has(reading.subject, CheckReason::direction))
+      return;
+    find(reading.subject, CheckReason::bound, reading.label,
+         fmt::format("{}: {} is {:.0f} % of the {} that line and slot allow", reading.label,
+                     metric_text(Metric::gbps, bandwidth_gbps(*reading.row->bandwidth)),
+                     100 * *share, metric_text(Metric::gbps, *bound_of(*reading.row))));
+  }
+
+  void judge_by(CheckReason reason, const CheckReading& reading, std::span<const Row* const> others,
+                std::string_view relation) {
+    if (has_reason_for(reading)) return;
+    const auto usual = usual_of_better(*reading.row, others);
+    if (!usual) return;
+    find(reading.subject, reason, reading.label,
+         fmt::format("{}: {}, {} {}", reading.label,
+                     watched_text(*reading.row, *watched_number(*reading.row)), relation,
+                     watched_text(*reading.row, *usual)));
+  }
+
+  std::vector<const Row*> siblings_of(const CheckReading& reading) const {
+    std::vector<const Row*> others;
+    for (const CheckReading& other : readings_)
+      if (other.subject != reading.subject && other.label == reading.label &&
+          are_siblings(subjects_[reading.subject], subjects_[other.subject]))
+        others.push_back(other.row);
+    return others;
+  }
+
   std::span<const CheckSubject> subjects_;
   std::span<const CheckReading> readings_;
   std::vector<CheckedDevice> devices_;
   std::vector<CheckFinding> findings_;
 };
-
-void CheckJudge::find(std::size_t subject, CheckReason reason, std::string_view test,
-                      std::string text) {
-  CheckFinding finding{subject, reason, test, std::move(text)};
-  if (std::ranges::none_of(findings_, [&](const auto& one) { return one.same_as(finding); }))
-    findings_.push_back(std::move(finding));
-}
-
-/// A number of a device that is less than its siblings' median. @param what  "the link has"
-void CheckJudge::judge_fact(const CheckedDevice& device, CheckReason reason, std::string_view key,
-                            std::string_view what, std::string_view unit) {
-  const auto own = number_at(device.facts, key);
-  std::vector<double> others;
-  for (const CheckedDevice& other : devices_)
-    if (&other != &device && of_one_model(device.facts, other.facts))
-      if (const auto value = number_at(other.facts, key)) others.push_back(*value);
-  if (own && !others.empty() && *own < kLeastOfOthers * median(others))
-    find(device.subject, reason, "",
-         fmt::format("{}{} {:g} {}, those of its kind {:g}", device.at_end(), what, *own, unit,
-                     median(others)));
-}
-
-void CheckJudge::judge_devices() {
-  for (const CheckedDevice& device : devices_) {
-    const PayloadLimits limits = payload_limits(device.facts);
-    if (limits.slot_gbps && limits.line_gbps && *limits.slot_gbps < *limits.line_gbps)
-      find(device.subject, CheckReason::slot, "",
-           fmt::format("{}{} carries {:.0f} Gb/s of the line's {:.0f}", device.at_end(),
-                       slot_text(device.facts), *limits.slot_gbps, *limits.line_gbps));
-    if (const std::string cause = cause_of(device, "link"); !cause.empty())
-      find(device.subject, CheckReason::link, "", device.at_end() + cause);
-    judge_fact(device, CheckReason::link, "rate_gbps", "the link has", "Gb/s");
-    judge_fact(device, CheckReason::mtu, "active_mtu_bytes", "packets carry", "B");
-  }
-}
-
-/// All devices together, which are measured last, fail with each of them.
-void CheckJudge::judge_failure(const CheckReading& reading) {
-  const bool follows = subjects_[reading.subject].together &&
-                       std::ranges::any_of(findings_, [](const CheckFinding& finding) {
-                         return finding.reason == CheckReason::failed;
-                       });
-  if (reading.row->status == Row::Status::error && !follows)
-    find(reading.subject, CheckReason::failed, reading.label,
-         fmt::format("{} failed: {}", reading.label, reading.row->message));
-}
-
-/// Within one device both ways share more than a link.
-void CheckJudge::judge_directions(const CheckReading& reading) {
-  if (!passes_links(subjects_[reading.subject].context)) return;
-  const auto out = direction_gbps(*reading.row, "forward");
-  const auto in = direction_gbps(*reading.row, "backward");
-  if (!out || !in || std::min(*out, *in) >= kLeastOfWay * std::max(*out, *in) ||
-      has(reading.subject, CheckReason::direction))
-    return;
-  find(reading.subject, CheckReason::direction, reading.label,
-       fmt::format("{}: {} sent, {} received", reading.label, metric_text(Metric::gbps, *out),
-                   metric_text(Metric::gbps, *in)));
-}
-
-/// Both ways at once may be more than a slot or an adapter can: that is judged by siblings. What all
-/// devices do together is not judged.
-void CheckJudge::judge_bound(const CheckReading& reading) {
-  const CheckSubject& subject = subjects_[reading.subject];
-  const auto share = share_of_bound(*reading.row);
-  if (!share || *share >= kLeastOfBound || subject.together ||
-      fact_at(reading.row->case_object, "bidirectional") == true ||
-      !why_no_bound(subject).empty() || has(reading.subject, CheckReason::direction))
-    return;
-  find(reading.subject, CheckReason::bound, reading.label,
-       fmt::format("{}: {} is {:.0f} % of the {} that line and slot allow", reading.label,
-                   metric_text(Metric::gbps, bandwidth_gbps(*reading.row->bandwidth)), 100 * *share,
-                   metric_text(Metric::gbps, *bound_of(*reading.row))));
-}
-
-void CheckJudge::judge_by(CheckReason reason, const CheckReading& reading,
-                          std::span<const Row* const> others, std::string_view relation) {
-  if (has_reason_for(reading)) return;
-  const auto usual = usual_of_better(*reading.row, others);
-  if (!usual) return;
-  find(reading.subject, reason, reading.label,
-       fmt::format("{}: {}, {} {}", reading.label,
-                   watched_text(*reading.row, *watched_number(*reading.row)), relation,
-                   watched_text(*reading.row, *usual)));
-}
-
-std::vector<const Row*> CheckJudge::siblings_of(const CheckReading& reading) const {
-  std::vector<const Row*> others;
-  for (const CheckReading& other : readings_)
-    if (other.subject != reading.subject && other.label == reading.label &&
-        are_siblings(subjects_[reading.subject], subjects_[other.subject]))
-      others.push_back(other.row);
-  return others;
-}
 
 /// Packets that an end has sent by this row, as far as its payload tells.
 double packets_of(const Row& row) {
