@@ -127,28 +127,23 @@ std::string numbers_text(const CheckReport& report, const TextStyle& style) {
   return render(table, style);
 }
 
-void add_findings(std::vector<Json>& found, const Json& findings, std::string_view where,
-                  std::string_view weight) {
-  for (Json finding : findings) {
-    if (text_at(finding, "weight") != weight ||
-        std::ranges::find(kToldOtherwise, text_at(finding, "check")) != kToldOtherwise.end())
-      continue;
-    finding["cause"] =
-        fmt::format("{}{}: {}", where, text_at(finding, "check"), text_at(finding, "cause"));
-    found.push_back(std::move(finding));
-  }
-}
-
 /// What `doctor` has found that a device's own verdict does not tell: of this machine, of the peer,
 /// and of both. Those of this weight alone, each with its `cause` beginning with the machine.
-std::vector<Json> machine_findings(std::span<const CheckSubject> subjects,
-                                   std::string_view weight) {
+std::vector<Json> machine_findings(const CheckReport& report, std::string_view weight) {
   std::vector<Json> found;
-  if (subjects.empty()) return found;
-  const CheckSubject& any = subjects.front();  // of one machine, as all are
+  if (report.subjects.empty()) return found;
+  const CheckSubject& any = report.subjects.front();  // of one machine, as all are
   const bool two = any.peer_findings.is_array();
-  add_findings(found, any.findings, two ? "here: " : "", weight);
-  add_findings(found, any.peer_findings, "the peer: ", weight);
+  for (const auto& [findings, where] :
+       {std::pair(&any.findings, two ? "here: " : ""), {&any.peer_findings, "the peer: "}})
+    for (Json finding : *findings) {
+      const std::string check = text_at(finding, "check");
+      if (text_at(finding, "weight") != weight ||
+          std::ranges::find(kToldOtherwise, check) != kToldOtherwise.end())
+        continue;
+      finding["cause"] = fmt::format("{}{}: {}", where, check, text_at(finding, "cause"));
+      found.push_back(std::move(finding));
+    }
   return found;
 }
 
@@ -162,7 +157,7 @@ std::string remedies_text(const CheckReport& report, std::size_t width) {
     text += wrap(fmt::format("  {}: ", report.subjects[finding.subject].name),
                  remedy_of(finding.reason), width);
   }
-  for (const Json& problem : machine_findings(report.subjects, "problem"))
+  for (const Json& problem : machine_findings(report, "problem"))
     text += wrap("  ", text_at(problem, "remedy"), width);
   return text.empty() ? text : "\nwhat to do:\n" + text;
 }
@@ -170,7 +165,7 @@ std::string remedies_text(const CheckReport& report, std::size_t width) {
 }  // namespace
 
 bool is_well(const CheckReport& report) {
-  return report.findings.empty() && machine_findings(report.subjects, "problem").empty();
+  return report.findings.empty() && machine_findings(report, "problem").empty();
 }
 
 std::string check_line(const CheckReport& report, bool reasons) {
@@ -188,7 +183,7 @@ std::string check_line(const CheckReport& report, bool reasons) {
                                    : ", ",
                        report.subjects[i].name, reasons ? ": " + why : "");
   }
-  for (const Json& problem : machine_findings(report.subjects, "problem"))
+  for (const Json& problem : machine_findings(report, "problem"))
     bad += fmt::format("{}{}", bad.empty() ? ": " : "; ",
                        text_at(problem, reasons ? "cause" : "check"));
   return fmt::format("{}{} {}", verdict, bad, measured_text(report));
@@ -210,7 +205,7 @@ std::string check_text(const CheckReport& report, const TextStyle& style) {
     text += wrap(pad_right(port.where, names) + "  ", "not measured: " + port.why, style.width);
   text += "\n" + numbers_text(report, style) + "\n";
   for (const char* weight : {"problem", "warning"})
-    for (const Json& finding : machine_findings(report.subjects, weight))
+    for (const Json& finding : machine_findings(report, weight))
       text += wrap(fmt::format("{}: ", weight), text_at(finding, "cause"), style.width);
   for (const std::string& warning : loss_warnings(report.subjects, report.readings))
     text += wrap("warning: ", warning, style.width);
