@@ -155,8 +155,9 @@ std::vector<RoundTripStops> elimination_trips(const Straggler& suspect, const Ma
 
 Straggler judge_elimination(std::span<const RoundTripStops> trips,
                             std::span<const double> times_ns) {
-  Straggler verdict{.measured_again = trips.size()};
-  if (trips.empty()) return verdict;
+  using Verdict = Straggler::Verdict;
+  const Straggler none{.measured_again = trips.size()};
+  if (trips.empty()) return none;
   const Rank a = trips.front()[0], b = trips.front()[1];
   const std::pair<Rank, Rank> suspect = std::minmax(a, b);
   const MeasuredTrips measured = sort_out(trips, times_ns, b);
@@ -167,10 +168,13 @@ Straggler judge_elimination(std::span<const RoundTripStops> trips,
     if (pair != suspect) others.push_back(times[pair]);
   }
   const auto own = times.find(suspect);
-  if (own == times.end() || others.empty()) return verdict;
+  if (own == times.end() || others.empty()) return none;
   const double usual = usual_of(others);
-  if (own->second < kSlowFactor * usual) return verdict;
+  if (own->second < kSlowFactor * usual) return none;
   const double excess = own->second - usual;
+  const auto found = [&](Verdict verdict, Rank rank, std::optional<Rank> to, double factor) {
+    return Straggler{verdict, rank, to, factor, trips.size()};
+  };
   // A node is slow with nearly all others, and with each by much of what the suspect is.
   std::optional<Rank> node;
   double slowest = 0;
@@ -188,27 +192,16 @@ Straggler judge_elimination(std::span<const RoundTripStops> trips,
     node = rank;
     slowest = time;
   }
-  if (node)
-    return {.verdict = Straggler::Verdict::node,
-            .rank = node,
-            .factor = slowest / usual,
-            .measured_again = trips.size()};
-  verdict.verdict = Straggler::Verdict::path;
-  verdict.rank = suspect.first;
-  verdict.to = suspect.second;
-  verdict.factor = own->second / usual;
+  if (node) return found(Verdict::node, *node, {}, slowest / usual);
   std::vector<double> differences;
   for (const auto& [turn, there] : measured.turns)
     if (const auto back = measured.turns_back.find(turn); back != measured.turns_back.end())
       differences.push_back(median_of_values(there) - median_of_values(back->second));
-  if (differences.empty()) return verdict;
-  const double difference = median_of_values(std::move(differences));
-  if (std::abs(difference) <= excess / 2) return verdict;
-  verdict.verdict = Straggler::Verdict::direction;
-  verdict.rank = difference > 0 ? a : b;
-  verdict.to = difference > 0 ? b : a;
-  verdict.factor = (usual / 2 + excess) / (usual / 2);
-  return verdict;
+  const double difference = differences.empty() ? 0 : median_of_values(std::move(differences));
+  if (std::abs(difference) <= excess / 2)
+    return found(Verdict::path, suspect.first, suspect.second, own->second / usual);
+  const auto [from, to] = difference > 0 ? std::pair(a, b) : std::pair(b, a);
+  return found(Verdict::direction, from, to, (usual / 2 + excess) / (usual / 2));
 }
 
 }  // namespace rdmameter
