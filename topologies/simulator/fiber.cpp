@@ -28,30 +28,19 @@
 namespace rdmameter {
 namespace {
 
-// Formatting an error is what takes most of it; a sanitizer's frames are larger.
+// begin_switch(): where the stack that is left keeps its own (null: it is never come back to), and
+// the stack that is gone to. end_switch(): the former, and out: the stack that was left.
 #ifdef RDMAMETER_ADDRESS_SANITIZER
-constexpr std::size_t kStackBytes = 512 << 10;
+constexpr std::size_t kStackBytes = 512 << 10;  // a sanitizer's frames are larger
+constexpr auto begin_switch = __sanitizer_start_switch_fiber;
+constexpr auto end_switch = __sanitizer_finish_switch_fiber;
 #else
-constexpr std::size_t kStackBytes = 128 << 10;
+constexpr std::size_t kStackBytes = 128 << 10;  // formatting an error is what takes most of it
+void begin_switch(void**, const void*, std::size_t) {}
+void end_switch(void*, const void**, std::size_t*) {}
 #endif
 
 thread_local Fiber* running = nullptr;
-
-/// @param fake_stack  where the stack that is left keeps its own; null: it is never come back to
-void begin_switch([[maybe_unused]] void** fake_stack, [[maybe_unused]] const void* stack,
-                  [[maybe_unused]] std::size_t bytes) {
-#ifdef RDMAMETER_ADDRESS_SANITIZER
-  __sanitizer_start_switch_fiber(fake_stack, stack, bytes);
-#endif
-}
-
-/// @param old_stack  of the stack that was left
-void end_switch([[maybe_unused]] void* fake_stack, [[maybe_unused]] const void** old_stack,
-                [[maybe_unused]] std::size_t* old_bytes) {
-#ifdef RDMAMETER_ADDRESS_SANITIZER
-  __sanitizer_finish_switch_fiber(fake_stack, old_stack, old_bytes);
-#endif
-}
 
 }  // namespace
 
