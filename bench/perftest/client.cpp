@@ -104,7 +104,7 @@ class PerftestOutput final : public RunListener {
       : plan_(plan),
         environment_(measurer.initiator_environment()),
         measurer_(measurer),
-        limits_(plan.min_bandwidth, plan.min_rate) {
+        limits_(plan.limits) {
     if (!plan.json.empty()) writer_.emplace(plan.json, context);
   }
 

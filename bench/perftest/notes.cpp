@@ -25,21 +25,21 @@ void tell_note(std::string_view text) {
 void PerftestLimits::add(const PerftestReport& report, std::uint64_t size_bytes,
                          const PerftestTraffic& traffic) {
   const PerftestBandwidth reached = perftest_bandwidth(report, size_bytes, traffic);
-  best_bandwidth_ = std::max(best_bandwidth_.value_or(0), reached.average);
-  best_rate_ = std::max(best_rate_.value_or(0), reached.message_rate);
+  best_bandwidth = std::max(best_bandwidth.value_or(0), reached.average);
+  best_rate = std::max(best_rate.value_or(0), reached.message_rate);
 }
 
 bool PerftestLimits::met(const PerftestReport& report) const {
-  if (best_bandwidth_ && bandwidth_ && *best_bandwidth_ < *bandwidth_) {
+  if (best_bandwidth && bandwidth && *best_bandwidth < *bandwidth) {
     tell_text("Error: BW result is below bw limit\n");
     tell_lines("rdmameter: the bandwidth of {:.2f} is below -w, --limit_bw {:.2f} {}\n",
-               *best_bandwidth_, *bandwidth_, report.gbits ? "Gb/sec" : "MiB/sec");
+               *best_bandwidth, *bandwidth, report.gbits ? "Gb/sec" : "MiB/sec");
     return false;
   }
-  if (!best_rate_ || !rate_ || *best_rate_ >= *rate_) return true;
+  if (!best_rate || !rate || *best_rate >= *rate) return true;
   const std::string slow = fmt::format(
-      "the message rate of {:.6f} is below -y, --limit_msgrate {:.6f} Mpps", *best_rate_, *rate_);
-  if (!bandwidth_) {
+      "the message rate of {:.6f} is below -y, --limit_msgrate {:.6f} Mpps", *best_rate, *rate);
+  if (!bandwidth) {
     tell_note(slow + ", which changes no status without -w");
     return true;
   }

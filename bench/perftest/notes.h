@@ -25,22 +25,16 @@ void tell_note(std::string_view text);
 
 /// The limits of -w and -y. Of several rows (-a) one that reaches a limit is enough,
 /// as in perftest.
-class PerftestLimits {
- public:
-  /// @param bandwidth  -w in the unit of the column
-  /// @param rate       -y [Mmsg/s], which fails nothing without -w
-  PerftestLimits(std::optional<double> bandwidth, std::optional<double> rate)
-      : bandwidth_(bandwidth), rate_(rate) {}
+struct PerftestLimits {
+  std::optional<double> bandwidth;                  ///< -w in the unit of the column
+  std::optional<double> rate;                       ///< -y [Mmsg/s], which fails nothing without -w
+  std::optional<double> best_bandwidth, best_rate;  ///< of any row
 
   void add(const PerftestReport& report, std::uint64_t size_bytes, const PerftestTraffic& traffic);
 
   /// Is no limit missed that changes the status? Else stderr says which, first by the line by which
   /// scripts know it. -y alone is told in a note.
   bool met(const PerftestReport& report) const;
-
- private:
-  std::optional<double> bandwidth_, rate_;
-  std::optional<double> best_bandwidth_, best_rate_;  ///< of any row
 };
 
 }  // namespace rdmameter

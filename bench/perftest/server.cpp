@@ -100,8 +100,7 @@ class ServerReport {
       : plan_(std::move(plan)),
         planned_(perftest_cases(plan_).front().test_case),
         rows_(rows_of(*plan_.tool, planned_)),
-        environment_(std::move(environment)),
-        limits_(plan_.min_bandwidth, plan_.min_rate) {
+        environment_(std::move(environment)) {
     PerftestReport& report = plan_.report;
     report.server = true;
     report.transport = perftest_transport(environment_);
@@ -135,7 +134,7 @@ class ServerReport {
       last_ = text;
       return;
     }
-    if (numbers.traffic) limits_.add(plan_.report, numbers.size_bytes, *numbers.traffic);
+    if (numbers.traffic) plan_.limits.add(plan_.report, numbers.size_bytes, *numbers.traffic);
     print_text(text);
     flush_print();
   }
@@ -150,7 +149,7 @@ class ServerReport {
   /// Is no limit of this end's own missed? Else stderr says which.
   bool within_limits() {
     const std::lock_guard lock{mutex_};
-    return limits_.met(plan_.report);
+    return plan_.limits.met(plan_.report);
   }
   bool any() const { return taken_ > 0; }
 
@@ -212,7 +211,6 @@ class ServerReport {
   std::size_t kept_bytes_ = 0;
   std::uint64_t taken_ = 0;
   CpuUse cpu_;
-  PerftestLimits limits_;
 };
 
 /// The lines about clients, of which a run that goes well shows none: with notes all of them;

@@ -423,8 +423,8 @@ class Translation {
       report.output = output_named(*output, tool_.bandwidth);
     if (has("out_json")) plan_.json = kPerftestJson;
     if (const auto file = plan_.value("out_json_file")) plan_.json = *file;
-    plan_.min_bandwidth = decimal("limit_bw");
-    plan_.min_rate = decimal("limit_msgrate");
+    plan_.limits.bandwidth = decimal("limit_bw");
+    plan_.limits.rate = decimal("limit_msgrate");
   }
 
   /// Where perftest has none, it says so, unless none is wanted.

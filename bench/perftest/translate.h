@@ -3,12 +3,12 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "bench/cases/cases.h"
 #include "bench/perftest/command_line.h"
+#include "bench/perftest/notes.h"
 #include "bench/perftest/report.h"
 #include "core/session/responder.h"
 
@@ -29,8 +29,7 @@ struct PerftestPlan : PerftestCommand {
   PerftestReport report;
   bool warns_of_no_peak = false;  ///< perftest says that this end measures none
   std::string json;               ///< our result file; empty: none
-  /// -w in the unit of the column; -y [Mmsg/s], which fails nothing without -w
-  std::optional<double> min_bandwidth, min_rate;
+  PerftestLimits limits;
   std::vector<std::string> notes;  ///< for stderr: what is not as in perftest
 };
 

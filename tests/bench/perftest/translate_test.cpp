@@ -165,8 +165,8 @@ TEST(PerftestTranslation, TakesTheOneSizeOfAtomicsAndTheOneReceiveOfReads) {
 }
 
 TEST(PerftestTranslation, ReadsALimitUpToWhatIsNoNumber) {
-  EXPECT_EQ(plan_of("ib_write_bw", {"-w", "100M", "host"}).min_bandwidth, 100);
-  EXPECT_EQ(plan_of("ib_write_bw", {"-y", "1.5Gpps", "host"}).min_rate, 1.5);
+  EXPECT_EQ(plan_of("ib_write_bw", {"-w", "100M", "host"}).limits.bandwidth, 100);
+  EXPECT_EQ(plan_of("ib_write_bw", {"-y", "1.5Gpps", "host"}).limits.rate, 1.5);
 }
 
 TEST(PerftestTranslation, GivesAServerTheAddressToListenOnAndAClientTheOneToConnectFrom) {
