@@ -16,6 +16,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string_view>
@@ -265,8 +266,11 @@ void terminate_process(SessionProcess& process, const std::string& why_killed, D
 
 /// Only that process serves the client from here on.
 /// @throws MeasurementError  the process cannot be started; the client has been told
-void run_session_process(Channel client, const SessionStart& start, ServerHost& host,
-                         const InterruptSource& interrupt) {
+void run_session_process(SessionStart start, Channel client, const Greeting& greeting,
+                         ServerHost& host, const InterruptSource& interrupt) {
+  start.peer = client.peer();
+  start.greeting = greeting;
+  start.shown = host.shows_connected();
   std::pair<Descriptor, Descriptor> pair;  // the server's end, and the session's
   std::optional<SessionProcess> process;
   or_tell(client, [&] {
@@ -286,14 +290,7 @@ void run_session_process(Channel client, const SessionStart& start, ServerHost& 
 }  // namespace
 
 ServeClient in_own_process(SessionStart start) {
-  return [all = std::move(start)](Channel client, const Greeting& greeting, ServerHost& host,
-                                  const InterruptSource& interrupt) {
-    SessionStart one = all;
-    one.peer = client.peer();
-    one.greeting = greeting;
-    one.shown = host.shows_connected();
-    run_session_process(std::move(client), one, host, interrupt);
-  };
+  return std::bind_front(run_session_process, std::move(start));
 }
 
 // The process of one session: it has its client, its server, and nothing else.
