@@ -10,17 +10,16 @@
 
 namespace rdmameter {
 
-std::optional<NameAndNumbers> split_shape(std::string_view text) {
+std::optional<std::vector<std::uint64_t>> typed_numbers(std::string_view text) {
+  std::vector<std::uint64_t> numbers;
   const auto colon = text.find(':');
-  NameAndNumbers name_and_numbers{.name = text.substr(0, colon), .numbers = {}};
-  if (name_and_numbers.name.empty()) return std::nullopt;
-  if (colon == std::string_view::npos) return name_and_numbers;
+  if (colon == text.npos) return numbers;
   for (const std::string_view part : split(text.substr(colon + 1), "x")) {
     const auto number = parse_count(part);
     if (!number) return std::nullopt;
-    name_and_numbers.numbers.push_back(*number);
+    numbers.push_back(*number);
   }
-  return name_and_numbers;
+  return numbers;
 }
 
 void Graph::add(Rank a, Rank b) {

@@ -20,13 +20,9 @@ namespace rdmameter {
 
 // "name:2x4" as people type it: how an entry of a table of graphs, traffics or schedules is chosen.
 
-struct NameAndNumbers {
-  std::string_view name;
-  std::vector<std::uint64_t> numbers;
-};
-
-/// @return nullopt: no name, or what stands behind the colon is no list of numbers with x between
-std::optional<NameAndNumbers> split_shape(std::string_view text);
+/// The numbers behind the colon; none where there is no colon.
+/// @return nothing: what stands there is no list of numbers with x between
+std::optional<std::vector<std::uint64_t>> typed_numbers(std::string_view text);
 
 /// A function that an entry must have: without it the entry does not compile.
 template <class Function>
@@ -49,11 +45,11 @@ struct ChosenEntry {
 template <class Entry>
 std::optional<ChosenEntry<Entry>> find_entry(std::span<const Entry* const> entries,
                                              std::string_view text) {
-  auto parts = split_shape(text);
-  const auto found = std::ranges::find(entries, parts ? parts->name : "", &Entry::name);
-  if (found == entries.end() || parts->numbers.size() != (*found)->argument_count)
+  auto numbers = typed_numbers(text);
+  const auto found = std::ranges::find(entries, text.substr(0, text.find(':')), &Entry::name);
+  if (!numbers || found == entries.end() || numbers->size() != (*found)->argument_count)
     return std::nullopt;
-  return ChosenEntry<Entry>{*found, std::move(parts->numbers)};
+  return ChosenEntry<Entry>{*found, *std::move(numbers)};
 }
 
 /// @param kind  what the entries are, for the text: "graph"
