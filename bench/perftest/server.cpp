@@ -139,16 +139,13 @@ class ServerReport {
     flush_print();
   }
   /// The client has gone, and has told what it measured. @param command_line  for the file
-  void finish(const std::string& command_line) {
+  /// @return  is no limit of this end's own missed? Else stderr says which
+  bool finish(const std::string& command_line) {
     const std::lock_guard lock{mutex_};
     const bool endless = plan_.report.intervals && rows_ == Rows::last;
     print_text((endless ? kClosed : last_) + perftest_footer(plan_.report));
     flush_print();
-    if (!plan_.json.empty() && !results_.empty() && rows_ != Rows::none) write_json(command_line);
-  }
-  /// Is no limit of this end's own missed? Else stderr says which.
-  bool within_limits() {
-    const std::lock_guard lock{mutex_};
+    if (!plan_.json.empty() && !results_.empty()) write_json(command_line);
     return plan_.limits.met(plan_.report);
   }
   bool any() const { return taken_ > 0; }
@@ -159,11 +156,10 @@ class ServerReport {
   /// perftest's server knows what it took part in: of a bandwidth that it has no part in, the
   /// client tells it the result at the end; of a latency, nothing.
   static Rows rows_of(const PerftestTool& tool, const TestCase& test_case) {
-    using Operation = PerftestTool::Operation;
-    const Operation operation = tool.operation;
     if (tool.bandwidth)
       return test_case.takes_receive() || test_case.bidirectional ? Rows::each : Rows::last;
-    return operation == Operation::send || operation == Operation::write ? Rows::each : Rows::none;
+    using enum PerftestTool::Operation;
+    return tool.operation == send || tool.operation == write ? Rows::each : Rows::none;
   }
 
   void begin(const PerftestConnection& connection) {
@@ -324,8 +320,7 @@ bool run_perftest_server(PerftestPlan plan, const std::string& command_line,
     tell_text(kPerftestNoConnection);
     throw;
   }
-  report.finish(command_line);
-  return report.within_limits();
+  return report.finish(command_line);
 }
 
 }  // namespace rdmameter
