@@ -98,9 +98,9 @@ TEST(Graph, ARandomGraphIsRegularAndTheSeedsOwn) {
 
 TEST(Graph, WhatCannotBeMadeSaysWhy) {
   for (const Shape* shape : shapes()) {
-    const std::string arguments = shape->argument_count == 0   ? ""
-                                  : shape->argument_count == 1 ? ":1"
-                                                               : ":1x1";
+    const std::string arguments = argument_count(shape->arguments) == 0   ? ""
+                                  : argument_count(shape->arguments) == 1 ? ":1"
+                                                                          : ":1x1";
     EXPECT_THAT(refusal(std::string(shape->name) + arguments, 1), HasSubstr("--ranks 2"));
   }
   EXPECT_THAT(refusal("hypercube", 6), HasSubstr("power of two"));

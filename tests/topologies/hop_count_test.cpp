@@ -97,7 +97,7 @@ TEST(CountHops, IsThatOfEveryFlow) {
     std::map<std::string, Hops> searches;
     for (const std::string& name : names) searches[name] = all_hops(read_shape(name, 1).make(n));
     for (const TrafficKind* kind : traffic_kinds()) {
-      const std::string arguments = kind->argument_count == 0 ? "" : ":1";
+      const std::string arguments = argument_count(kind->arguments) == 0 ? "" : ":1";
       const ChosenTraffic traffic = read_traffic(std::string(kind->name) + arguments);
       const Pairs pairs = pairs_of(*kind, traffic.numbers, n);
       for (const auto& [name, hops] : searches) {

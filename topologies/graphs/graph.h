@@ -24,6 +24,11 @@ namespace rdmameter {
 /// @return nothing: what stands there is no list of numbers with x between
 std::optional<std::vector<std::uint64_t>> typed_numbers(std::string_view text);
 
+/// How many numbers an entry takes whose arguments are typed so: "" none, ":AxB" two.
+constexpr std::size_t argument_count(std::string_view arguments) {
+  return arguments.empty() ? 0 : 1 + static_cast<std::size_t>(std::ranges::count(arguments, 'x'));
+}
+
 /// A function that an entry must have: without it the entry does not compile.
 template <class Function>
 struct Required {
@@ -47,7 +52,7 @@ std::optional<ChosenEntry<Entry>> find_entry(std::span<const Entry* const> entri
                                              std::string_view text) {
   auto numbers = typed_numbers(text);
   const auto found = std::ranges::find(entries, text.substr(0, text.find(':')), &Entry::name);
-  if (!numbers || found == entries.end() || numbers->size() != (*found)->argument_count)
+  if (!numbers || found == entries.end() || numbers->size() != argument_count((*found)->arguments))
     return std::nullopt;
   return ChosenEntry<Entry>{*found, *std::move(numbers)};
 }
@@ -139,7 +144,6 @@ inline ShapeFigures regular_figures(std::uint64_t neighbours, double hops_mean,
 struct Shape {
   std::string_view name;
   std::string_view arguments = "";  ///< how they are typed: "", ":K", ":AxB"
-  std::size_t argument_count = 0;
   std::string_view description;
   /// Why it cannot be made of so many ranks; empty: it can.
   std::string (*why_not)(const ShapeArguments&, Rank ranks) = fits_any;

@@ -40,7 +40,6 @@ extern constexpr Shape kRing{
 extern constexpr Shape kKring{
     .name = "kring",
     .arguments = ":K",
-    .argument_count = 1,
     .description = "a QP to each of the K next ranks on either side",
     .why_not = [](const ShapeArguments& arguments, Rank ranks) -> std::string {
       const std::uint64_t k = arguments.numbers[0];

@@ -124,7 +124,6 @@ std::optional<ShapeFigures> random_figures(const ShapeArguments& arguments, std:
 extern constexpr Shape kRandomRegular{
     .name = "random",
     .arguments = ":D",
-    .argument_count = 1,
     .description = "D QPs at every rank, to ranks that are drawn (--seed)",
     .why_not = why_no_random_regular,
     .make = make_random_regular,

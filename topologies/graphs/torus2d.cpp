@@ -58,7 +58,6 @@ Place on_grid(const ShapeArguments& arguments, Rank rank, Rank) {
 extern constexpr Shape kTorus2d{
     .name = "torus2d",
     .arguments = ":AxB",
-    .argument_count = 2,
     .description = "A rows of B ranks, each row and column a ring",
     .why_not = [](const ShapeArguments& arguments, Rank ranks) -> std::string {
       const std::uint64_t rows = arguments.numbers[0], columns = arguments.numbers[1];

@@ -22,7 +22,6 @@ struct Round {
 /// name in schedule.cpp.
 struct Schedule {
   static constexpr std::string_view arguments = "";
-  static constexpr std::size_t argument_count = 0;
 
   std::string_view name;
   std::string_view description;

@@ -23,7 +23,6 @@ extern constexpr TrafficKind kAllgather{.name = "allgather",
 extern constexpr TrafficKind kIncast{
     .name = "incast",
     .arguments = ":K",
-    .argument_count = 1,
     .traffic_mode = TrafficMode::stream,
     .description = "ranks 1 to K to rank 0, all the time",
     .why_not = [](const TrafficArguments& arguments, Rank ranks) -> std::string {

@@ -59,7 +59,6 @@ using TrafficArguments = std::vector<std::uint64_t>;
 struct TrafficKind {
   std::string_view name;
   std::string_view arguments = "";  ///< how they are typed: "", ":K"
-  std::size_t argument_count = 0;
   TrafficMode traffic_mode;
   Reach reach = Reach::other;
   FlowSet flow_set = FlowSet::made;
