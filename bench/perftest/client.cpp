@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 
 #include "bench/options/token.h"
 #include "bench/perftest/cases.h"
@@ -82,14 +83,6 @@ class OptionalSettingsMeasurer final : public MeasurerOver {
   OptionalSettings given_up_;
 };
 
-}  // namespace
-
-std::unique_ptr<Measurer> with_optional_settings(Measurer& inner, OptionalSettings settings) {
-  return std::make_unique<OptionalSettingsMeasurer>(inner, settings);
-}
-
-namespace {
-
 /// A row appears when it is measured, through a pipe too.
 bool print_now(const std::string& text) {
   print_text(text);
@@ -118,7 +111,25 @@ class PerftestOutput final : public RunListener {
               perftest_header(report));
   }
   void begin(const std::string&, std::uint64_t, std::uint64_t) override { cpu_.begin(); }
-  void row(const Row& row) override;
+  void row(const Row& row) override {
+    if (writer_) writer_->append(row);
+    if (row.status == Row::Status::skipped && plan_.has("all") && measured_ > 0) {
+      tell_note(fmt::format("{} bytes: {}", row.case_object.value("size_bytes", std::uint64_t{0}),
+                            in_words_of_perftest(row.message)));
+      return;
+    }
+    if (row.status != Row::Status::ok) return fail(row.message);
+    ++measured_;
+    const PerftestNumbers numbers = perftest_numbers(row);
+    if (plan_.report.samples && row.latency)
+      print_now(perftest_samples(*row.latency) + perftest_header(plan_.report));
+    const double cpu_percent = plan_.report.cpu_util ? cpu_.percent() : 0;
+    if (!plan_.report.intervals) print_now(perftest_row(plan_.report, numbers, cpu_percent));
+    results_ = perftest_results_json(plan_.report, numbers, cpu_percent);
+    measurer_.tell_responder(row_to_json(row));
+    if (row.lost.value_or(0) > 0) tell_note(fmt::format("{} messages were lost", *row.lost));
+    if (numbers.traffic) limits_.add(plan_.report, numbers.size_bytes, *numbers.traffic);
+  }
   /// @param stopped  by the user, as a run without an end is meant to be
   void finish(bool stopped) {
     if (writer_)
@@ -150,26 +161,6 @@ class PerftestOutput final : public RunListener {
   bool fine_ = true;
 };
 
-void PerftestOutput::row(const Row& row) {
-  if (writer_) writer_->append(row);
-  if (row.status == Row::Status::skipped && plan_.has("all") && measured_ > 0) {
-    tell_note(fmt::format("{} bytes: {}", row.case_object.value("size_bytes", std::uint64_t{0}),
-                          in_words_of_perftest(row.message)));
-    return;
-  }
-  if (row.status != Row::Status::ok) return fail(row.message);
-  ++measured_;
-  const PerftestNumbers numbers = perftest_numbers(row);
-  if (plan_.report.samples && row.latency)
-    print_now(perftest_samples(*row.latency) + perftest_header(plan_.report));
-  const double cpu_percent = plan_.report.cpu_util ? cpu_.percent() : 0;
-  if (!plan_.report.intervals) print_now(perftest_row(plan_.report, numbers, cpu_percent));
-  results_ = perftest_results_json(plan_.report, numbers, cpu_percent);
-  measurer_.tell_responder(row_to_json(row));
-  if (row.lost.value_or(0) > 0) tell_note(fmt::format("{} messages were lost", *row.lost));
-  if (numbers.traffic) limits_.add(plan_.report, numbers.size_bytes, *numbers.traffic);
-}
-
 /// A row of --run_infinitely, from the thread that watches the measurement.
 /// @return  has it arrived?
 bool print_interval_row(const PerftestReport& report, const TestCase& test_case,
@@ -191,9 +182,7 @@ RunTarget target_of(const PerftestPlan& plan, InterruptSource& interrupt,
   target.session.server.remedy = "start the same command there first, without a host";
   target.session.server.awaited = false;  // perftest's client tries once
   target.session.server.source = plan.source;
-  target.session.on_connected = [&on_connected](const ConnectedCase& connected) {
-    on_connected(connected);
-  };
+  target.session.on_connected = std::cref(on_connected);
   target.session.on_choice = tell_note;
   if (plan.own.device == kPerftestNullDevice) target = {.kind = RunTarget::Kind::null_device};
   if (plan.report.table == PerftestReport::Table::bandwidth)
@@ -275,6 +264,10 @@ void fit_inline(const PerftestPlan& plan, std::vector<PlannedCase>& cases, const
 }
 
 }  // namespace
+
+std::unique_ptr<Measurer> with_optional_settings(Measurer& inner, OptionalSettings settings) {
+  return std::make_unique<OptionalSettingsMeasurer>(inner, settings);
+}
 
 bool run_perftest_client(PerftestPlan plan, const std::string& command_line,
                          InterruptSource& interrupt) {
