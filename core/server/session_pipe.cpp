@@ -15,10 +15,6 @@ void list_fields(auto& fields, Is<CaseNeeds> auto& needs) {
 
 namespace {
 
-Deadline promptly() {
-  return Deadline::in(kSetupTimeout);
-}
-
 /// The message "shared": see SessionHost::case_is_shared().
 using Shared = OneField<"value", bool>;
 
@@ -68,12 +64,12 @@ void answer_session(Channel& pipe, SessionHost& host, Deadline deadline) {
 
 void PipeHost::say(const Json& message) {
   const std::lock_guard lock{sending_};
-  pipe_.send(message, promptly());
+  pipe_.send(message, Deadline::in(kSetupTimeout));
 }
 
 Json PipeHost::ask(const Json& message, std::string_view answer) {
   say(message);
-  Json said = pipe_.receive(promptly());
+  Json said = pipe_.receive(Deadline::in(kSetupTimeout));
   const std::string type = type_of(said);
   if (type == "failed") {
     const auto failure = read_message<Failure>(said);

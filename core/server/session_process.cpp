@@ -51,23 +51,16 @@ const InterruptSource& never_interrupted() {
   return never;
 }
 
-/// What the server's user can do about it.
-std::string remedy_of_start(int error) {
-  switch (error) {
-    case EAGAIN:
-      return fmt::format(". {}.", kRaiseProcessLimit);
-    case EMFILE:
-      return ". Raise the limit on open files there (`ulimit -n`).";
-    default:
-      return "";
-  }
-}
-
 /// @param what   the call that failed
 /// @param error  its errno value
 [[noreturn]] void throw_not_started(const char* what, int error) {
+  // What the server's user can do about it.
+  const std::string remedy = error == EAGAIN ? fmt::format(". {}.", kRaiseProcessLimit)
+                             : error == EMFILE
+                                 ? ". Raise the limit on open files there (`ulimit -n`)."
+                                 : "";
   throw MeasurementError("the server cannot start a process for this session: {}: {}{}", what,
-                         std::strerror(error), remedy_of_start(error));
+                         std::strerror(error), remedy);
 }
 
 /// O_NONBLOCK: a write to it does not wait for the server.
@@ -287,16 +280,6 @@ void run_session_process(SessionStart start, Channel client, const Greeting& gre
   terminate_process(*process, why_killed, end, host, interrupt);
 }
 
-}  // namespace
-
-ServeClient in_own_process(SessionStart start) {
-  return std::bind_front(run_session_process, std::move(start));
-}
-
-// The process of one session: it has its client, its server, and nothing else.
-
-namespace {
-
 /// @throws UsageError
 Descriptor inherited(int number) {
   int type = 0;
@@ -309,6 +292,12 @@ Descriptor inherited(int number) {
 }
 
 }  // namespace
+
+ServeClient in_own_process(SessionStart start) {
+  return std::bind_front(run_session_process, std::move(start));
+}
+
+// The process of one session: it has its client, its server, and nothing else.
 
 void serve_inherited_session(const InterruptSource& interrupt) {
   Descriptor client = inherited(kClientDescriptor), server = inherited(kServerDescriptor);
