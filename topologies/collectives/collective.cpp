@@ -143,12 +143,6 @@ std::vector<Rank> collective_receivers(const Collective& collective, Rank rank, 
   return receivers;
 }
 
-WordRange block_of(std::uint64_t words, Rank blocks, Rank block) {
-  const std::uint64_t each = words / blocks, rest = words % blocks;
-  return {.begin = block * each + std::min<std::uint64_t>(block, rest),
-          .count = each + (block < rest ? 1 : 0)};
-}
-
 RankSchedule begin_alltoall(Rank rank, Rank ranks, std::uint64_t words) {
   const std::uint64_t all = ranks * words;
   return {.memory_words = 2 * all,

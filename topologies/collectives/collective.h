@@ -122,14 +122,6 @@ std::vector<Rank> collective_receivers(const Collective& collective, Rank rank, 
 
 // For schedules.
 
-/// The rank after this one, the first after the last.
-inline std::vector<Rank> only_next(Rank rank, Rank ranks) {
-  return {(rank + 1) % ranks};
-}
-
-/// The block of so many that `words` are divided into; of a rest each of the first has one word.
-WordRange block_of(std::uint64_t words, Rank blocks, Rank block);
-
 /// Begins a rank's schedule of an alltoall, without its steps: behind the blocks that a rank sends
 /// are those that it receives, each in the order of the ranks. Its own block is moved there.
 RankSchedule begin_alltoall(Rank rank, Rank ranks, std::uint64_t words);

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Allgather over a ring: in n - 1 steps every block goes around.
+#include <algorithm>
+
 #include "topologies/collectives/collective.h"
 
 namespace rdmameter {
@@ -19,7 +21,7 @@ extern constexpr Collective kAllgatherRing{
                  {.from = (rank + ranks - 1) % ranks, .words = {block(step + 1)}});
       return schedule;
     },
-    .receivers = only_next};
+    .receivers = [](Rank rank, Rank ranks) { return std::vector{(rank + 1) % ranks}; }};
 
 // Allreduce over a ring (Patarasuk and Yuan, 2009): the words are divided into a block for each
 // rank. In n - 1 steps each block goes around and becomes the sum, in n - 1 more the
@@ -32,8 +34,12 @@ extern constexpr Collective kAllreduceRing{
     .make = [](Rank rank, Rank ranks, std::uint64_t words) -> RankSchedule {
       RankSchedule schedule{.memory_words = words, .input = {0, words}, .result = {0, words}};
       const Rank next = (rank + 1) % ranks, last = (rank + ranks - 1) % ranks;
+      // Of the rest each of the first blocks has a word.
+      const std::uint64_t each = words / ranks, rest = words % ranks;
       const auto block = [&](Rank behind) {
-        return block_of(words, ranks, (rank + 2 * ranks - behind) % ranks);
+        const Rank number = (rank + 2 * ranks - behind) % ranks;
+        return WordRange{.begin = number * each + std::min<std::uint64_t>(number, rest),
+                         .count = each + (number < rest ? 1 : 0)};
       };
       for (Rank step = 0; step + 1 < ranks; ++step) {
         const WordRange sum = block(step + 1);
@@ -45,6 +51,6 @@ extern constexpr Collective kAllreduceRing{
                  {.from = last, .words = {block(step)}});
       return schedule;
     },
-    .receivers = only_next};
+    .receivers = kAllgatherRing.receivers};
 
 }  // namespace rdmameter

@@ -3,13 +3,6 @@
 #include "topologies/graphs/graph.h"
 
 namespace rdmameter {
-namespace {
-
-std::uint32_t one_hop(const ShapeArguments&, Rank, Rank, Rank) {
-  return 1;
-}
-
-}  // namespace
 
 extern constexpr Shape kMesh{
     .name = "mesh",
@@ -27,7 +20,7 @@ extern constexpr Shape kMesh{
     .figures = [](const ShapeArguments&, std::uint64_t n) -> std::optional<ShapeFigures> {
       return regular_figures(n - 1, 1, 1);
     },
-    .hops = one_hop,
+    .hops = [](const ShapeArguments&, Rank, Rank, Rank) -> std::uint32_t { return 1; },
     .inflatable = true};
 
 extern constexpr Shape kUdmesh{
@@ -40,7 +33,7 @@ extern constexpr Shape kUdmesh{
           figures->one_qp = true;
           return figures;
         },
-    .hops = one_hop,
+    .hops = kMesh.hops,
     .datagrams = true};
 
 }  // namespace rdmameter
