@@ -21,16 +21,8 @@ namespace {
 
 using OptionFate = PerftestOption::Fate;
 
-/// getopt_long() returns this plus the index of the entry.
+/// getopt_long() returns this plus the index of the entry; of an alias, that of what it names.
 constexpr int kRowBase = 0x1000;
-
-const PerftestOption& canonical(const PerftestOption& option) {
-  return option.fate == OptionFate::alias ? perftest_option(option.becomes) : option;
-}
-
-int code_of(const PerftestOption& option) {
-  return kRowBase + static_cast<int>(&canonical(option) - perftest_options().data());
-}
 
 /// The table as getopt_long() wants it. The leading ':' tells a missing value from
 /// an unknown option.
@@ -41,8 +33,10 @@ struct GetoptTable {
   GetoptTable() {
     for (const PerftestOption& row : perftest_options()) {
       const bool takes = !row.value.empty();
-      names.push_back(
-          {row.name.data(), takes ? required_argument : no_argument, nullptr, code_of(row)});
+      const bool alias = row.fate == OptionFate::alias;
+      const PerftestOption& named = alias ? perftest_option(row.becomes) : row;
+      names.push_back({row.name.data(), takes ? required_argument : no_argument, nullptr,
+                       kRowBase + static_cast<int>(&named - perftest_options().data())});
       if (row.letter == 0) continue;
       letters += row.letter;
       if (takes) letters += ':';
@@ -54,7 +48,7 @@ struct GetoptTable {
 const PerftestOption* option_of(int code) {
   if (code >= kRowBase) return &perftest_options()[static_cast<std::size_t>(code - kRowBase)];
   for (const PerftestOption& row : perftest_options())
-    if (row.letter == code) return &canonical(row);
+    if (row.letter == code) return &row;  // no alias, which have none
   return nullptr;
 }
 
@@ -105,7 +99,7 @@ PerftestCommand read_perftest_command(const PerftestTool& tool,
   opterr = 0;
   for (int code = 0; (code = getopt_long(argc, argv.data(), table.letters.c_str(),
                                          table.names.data(), nullptr)) != -1;) {
-    const bool is_short = code == '?' || code == ':' ? optopt > 0 && optopt < kRowBase : false;
+    const bool is_short = (code == '?' || code == ':') && optopt > 0 && optopt < kRowBase;
     const std::string typed = is_short ? fmt::format("-{}", static_cast<char>(optopt))
                                        : std::string(argv[static_cast<std::size_t>(optind) - 1]);
     if (code == ':' || (code == '?' && optopt >= kRowBase)) {
