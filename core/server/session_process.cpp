@@ -54,11 +54,9 @@ const InterruptSource& never_interrupted() {
 /// @param what   the call that failed
 /// @param error  its errno value
 [[noreturn]] void throw_not_started(const char* what, int error) {
-  // What the server's user can do about it.
-  const std::string remedy = error == EAGAIN ? fmt::format(". {}.", kRaiseProcessLimit)
-                             : error == EMFILE
-                                 ? ". Raise the limit on open files there (`ulimit -n`)."
-                                 : "";
+  std::string remedy;  // what the server's user can do about it
+  if (error == EAGAIN) remedy = fmt::format(". {}.", kRaiseProcessLimit);
+  if (error == EMFILE) remedy = ". Raise the limit on open files there (`ulimit -n`).";
   throw MeasurementError("the server cannot start a process for this session: {}: {}{}", what,
                          std::strerror(error), remedy);
 }
