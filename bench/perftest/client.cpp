@@ -92,13 +92,11 @@ bool print_now(const std::string& text) {
 /// Prints rows as they come, and keeps the result file.
 class PerftestOutput final : public RunListener {
  public:
-  PerftestOutput(const PerftestPlan& plan, Measurer& measurer,
-                 const nlohmann::ordered_json& context)
-      : plan_(plan),
+  PerftestOutput(PerftestPlan plan, Measurer& measurer, const nlohmann::ordered_json& context)
+      : plan_(std::move(plan)),
         environment_(measurer.initiator_environment()),
-        measurer_(measurer),
-        limits_(plan.limits) {
-    if (!plan.json.empty()) writer_.emplace(plan.json, context);
+        measurer_(measurer) {
+    if (!plan_.json.empty()) writer_.emplace(plan_.json, context);
   }
 
   /// What comes before the first row. Of several cases (-a) the first one is told of.
@@ -128,7 +126,7 @@ class PerftestOutput final : public RunListener {
     results_ = perftest_results_json(plan_.report, numbers, cpu_percent);
     measurer_.tell_responder(row_to_json(row));
     if (row.lost.value_or(0) > 0) tell_note(fmt::format("{} messages were lost", *row.lost));
-    if (numbers.traffic) limits_.add(plan_.report, numbers.size_bytes, *numbers.traffic);
+    if (numbers.traffic) plan_.limits.add(plan_.report, numbers.size_bytes, *numbers.traffic);
   }
   /// @param stopped  by the user, as a run without an end is meant to be
   void finish(bool stopped) {
@@ -138,7 +136,7 @@ class PerftestOutput final : public RunListener {
     if (stopped && plan_.report.output == PerftestReport::Output::full)
       print_now("\n User stopped traffic\n");
     print_now(perftest_footer(plan_.report));
-    fine_ = limits_.met(plan_.report) && fine_;
+    fine_ = plan_.limits.met(plan_.report) && fine_;
   }
   /// Was everything measured, and nothing below a limit?
   bool fine() const { return fine_ && measured_ > 0; }
@@ -149,14 +147,13 @@ class PerftestOutput final : public RunListener {
     tell_lines("rdmameter: {}\n", printable_lines(in_words_of_perftest(why)));
   }
 
-  const PerftestPlan& plan_;
+  PerftestPlan plan_;
   const nlohmann::ordered_json environment_;
   Measurer& measurer_;
   bool begun_ = false;
   std::optional<ResultWriter> writer_;
   std::string test_info_, results_;  ///< of the last row, as perftest's file has them
   CpuUse cpu_;
-  PerftestLimits limits_;
   std::uint64_t measured_ = 0;
   bool fine_ = true;
 };
