@@ -48,7 +48,7 @@ struct GetoptTable {
 const PerftestOption* option_of(int code) {
   if (code >= kRowBase) return &perftest_options()[static_cast<std::size_t>(code - kRowBase)];
   for (const PerftestOption& row : perftest_options())
-    if (row.letter == code) return &row;  // no alias, which have none
+    if (row.letter == code) return &row;  // an alias has no letter
   return nullptr;
 }
 

@@ -24,7 +24,8 @@ namespace rdmameter {
 /// @return nothing: what stands there is no list of numbers with x between
 std::optional<std::vector<std::uint64_t>> typed_numbers(std::string_view text);
 
-/// How many numbers an entry takes whose arguments are typed so: "" none, ":AxB" two.
+/// How many numbers an entry takes whose arguments, with an x between two, are typed so: "" none,
+/// ":AxB" two.
 constexpr std::size_t argument_count(std::string_view arguments) {
   return arguments.empty() ? 0 : 1 + static_cast<std::size_t>(std::ranges::count(arguments, 'x'));
 }

@@ -173,7 +173,11 @@ Straggler judge_elimination(std::span<const RoundTripStops> trips,
   if (own->second < kSlowFactor * usual) return none;
   const double excess = own->second - usual;
   const auto found = [&](Verdict verdict, Rank rank, std::optional<Rank> to, double factor) {
-    return Straggler{verdict, rank, to, factor, trips.size()};
+    return Straggler{.verdict = verdict,
+                     .rank = rank,
+                     .to = to,
+                     .factor = factor,
+                     .measured_again = trips.size()};
   };
   // A node is slow with nearly all others, and with each by much of what the suspect is.
   std::optional<Rank> node;
