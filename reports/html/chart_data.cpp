@@ -195,8 +195,7 @@ std::string curve_name(const PageCase& one, const std::vector<std::string>& axes
   return one.test + " " + one.transport + (text.empty() ? "" : ", " + text);
 }
 
-}  // namespace
-
+/// The axes with more than one value among all cases.
 std::vector<std::string> varying_axes(const PageCases& page) {
   // Where inline was not specified, it follows from the size: no axis beside it.
   const bool inline_given = std::ranges::any_of(page.cases, [](const PageCase& one) {
@@ -215,6 +214,8 @@ std::vector<std::string> varying_axes(const PageCases& page) {
                         [](const std::string& key) { return key == "size_bytes"; });
   return varying;
 }
+
+}  // namespace
 
 Json rates_over_time(const CaseNumbers& numbers) {
   Json all = Json::array();

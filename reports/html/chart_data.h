@@ -2,9 +2,6 @@
 // The numbers that a page's charts are drawn from.
 #pragma once
 
-#include <string>
-#include <vector>
-
 #include "core/instrument/histogram_data.h"
 #include "reports/html/page_cases.h"
 
@@ -12,9 +9,6 @@ namespace rdmameter {
 
 /// Five digits say all that a chart can show, and take less room.
 Json short_number(double value);
-
-/// The axes with more than one value among all cases.
-std::vector<std::string> varying_axes(const PageCases& page);
 
 /// {"files": [label], "axes": [{"key", "name", "unit"}], "quantities": [{"key", "name", "unit"}],
 ///  "cases": [{"name", "test", "transport", "axes": {key: value}, "files": [null or

@@ -31,12 +31,14 @@ std::string fill(std::string_view text, const std::map<std::string_view, std::st
   }
 }
 
-std::vector<Section> sections_of(const PageCases& page, const Comparison* comparison) {
+/// @param data  of charts; null: the build has none
+std::vector<Section> sections_of(const PageCases& page, const Comparison* comparison,
+                                 const Json& data) {
   std::vector<Section> sections{subject_section(page)};
   if (comparison != nullptr) sections.push_back(comparison_section(page, *comparison));
   for (const auto make : {summary_section, topology_section, connections_section})
     sections.push_back(make(page));
-  std::ranges::move(chart_sections(page), std::back_inserter(sections));
+  std::ranges::move(chart_sections(data), std::back_inserter(sections));
   for (const auto make : {numbers_section, environment_section}) sections.push_back(make(page));
   std::erase_if(sections, [](const Section& section) { return section.html.empty(); });
   return sections;
@@ -56,21 +58,21 @@ std::string html_report(std::span<const ResultFile> files, const Comparison* com
                         std::optional<std::uint64_t> memory_budget_bytes) {
   PageCases page = page_cases(files, kMaxCasesOnPage);
   page.memory_budget_bytes = memory_budget_bytes;
+  const Json data = asset("echarts.js").empty() ? Json() : chart_data(page);
   std::string contents, body;
-  for (const Section& section : sections_of(page, comparison)) {
+  for (const Section& section : sections_of(page, comparison, data)) {
     contents += fmt::format("<a href=\"#{}\">{}</a>\n", section.id, markup_text(section.title));
     body += fmt::format(
         "<section id={0} aria-labelledby={0}-title>\n<h2 id={0}-title>{1}</h2>\n{2}"
         "</section>\n",
         section.id, markup_text(section.title), section.html);
   }
-  const bool charts = !asset("echarts.js").empty();
   return fill(asset("page.html"), {{"title", markup_text(page_title(page))},
                                    {"style", std::string(asset("page.css"))},
                                    {"contents", contents},
                                    {"sections", body},
                                    {"version", markup_text(RDMAMETER_VERSION)},
-                                   {"data", charts ? script_json(chart_data(page)) : "null"},
+                                   {"data", script_json(data)},
                                    {"echarts", std::string(asset("echarts.js"))},
                                    {"script", script()}});
 }

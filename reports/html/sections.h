@@ -32,9 +32,9 @@ Section comparison_section(const PageCases& page, const Comparison& comparison);
 Section summary_section(const PageCases& page);
 
 /// Charts of what the cases have: latency over load, percentiles and distribution, numbers over an
-/// axis, rates and latencies over time, late samples by cause. Empty where there is nothing to
-/// draw, or the build has no charts.
-std::vector<Section> chart_sections(const PageCases& page);
+/// axis, rates and latencies over time, late samples by cause.
+/// @param data  chart_data(); null: the build has no charts
+std::vector<Section> chart_sections(const Json& data);
 
 /// Shapes over ranks, pictures of matrix and graph, the fitted model and what it predicts; growth
 /// curves where the build has charts. Empty: no row has a topology.

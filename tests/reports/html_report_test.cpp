@@ -348,7 +348,7 @@ TEST(Page, DrawsOverAnAxisWhereOneVariesInANumber) {
   const auto drawn = [](const Row& one, const Row& other) {
     const ResultFile file = sample_file({one, other});
     return std::ranges::any_of(
-        chart_sections(page_cases(std::span(&file, 1), 100)),
+        chart_sections(chart_data(page_cases(std::span(&file, 1), 100))),
         [](const Section& one) { return one.id == "axes" && !one.html.empty(); });
   };
   EXPECT_TRUE(drawn(latency_row("rc", 64, 0, 1), latency_row("rc", 128, 0, 1)));
