@@ -16,22 +16,14 @@
 namespace rdmameter {
 namespace {
 
-/// What is drawn over ranks: of a row, and of a prediction (empty: not predicted).
+/// What is drawn over ranks: of a row, and of a prediction.
 struct Quantity {
   std::string key, name, unit;
-  std::optional<std::uint64_t> size_bytes;
   RowNumber of_row;
-  std::function<Number(const Prediction&)> of_prediction;
+  std::function<Number(const Prediction&)> of_prediction = {};  ///< empty: not predicted
+  std::optional<std::uint64_t> size_bytes = {};                 ///< of the rows; nothing: any
+  std::string exchange = {};                                    ///< likewise; empty: any
 };
-
-/// A number of the rows with this size, and with this exchange where one is named.
-RowNumber of_rows(std::string exchange, std::uint64_t size_bytes, RowNumber number) {
-  return [exchange = std::move(exchange), size_bytes, number = std::move(number)](const Row& row) {
-    const bool same = fact_at(row.case_object, "size_bytes") == Json(size_bytes) &&
-                      (exchange.empty() || exchange_name(*row.topology) == exchange);
-    return same ? number(row) : Number();
-  };
-}
 
 std::function<Number(const Prediction&)> at_size(std::uint64_t size_bytes,
                                                  Number (*number)(const Prediction::AtSize&)) {
@@ -56,46 +48,38 @@ std::vector<Quantity> quantities_of(const TopologyModel& model) {
   std::vector<Quantity> list;
   for (const std::uint64_t size : model.sizes_bytes)
     if (model.latency)
-      list.push_back({fmt::format("latency{}", size), "mean latency over all pairs", "ns", size,
-                      of_rows("", size, mean_latency_ns),
-                      at_size(size, [](const Prediction::AtSize& at) { return at.all.mean_ns; })});
+      list.push_back(
+          {fmt::format("latency{}", size), "mean latency over all pairs", "ns", mean_latency_ns,
+           at_size(size, [](const Prediction::AtSize& at) { return at.all.mean_ns; }), size});
   for (const std::string& exchange : model.exchanges)
     for (const std::uint64_t size : model.sizes_bytes)
-      list.push_back({exchange + std::to_string(size),
-                      exchange + ", a rank's rate",
-                      "Gb/s",
-                      size,
-                      of_rows(exchange, size, rank_gbps),
-                      {}});
-  list.push_back({"qps",
-                  "QPs of a rank",
-                  "QPs",
-                  {},
+      list.push_back({exchange + std::to_string(size), exchange + ", a rank's rate", "Gb/s",
+                      rank_gbps, nullptr, size, exchange});
+  list.push_back({"qps", "QPs of a rank", "QPs",
                   [](const Row& row) { return Number(most_qps(*row.topology)); },
                   [](const Prediction& at) { return Number(at.qps_per_rank); }});
-  list.push_back({"connect",
-                  "connect time",
-                  "ns",
-                  {},
-                  [](const Row& row) { return known_sum(row.topology->connect_ns); },
-                  {}});
+  list.push_back({"connect", "connect time", "ns",
+                  [](const Row& row) { return known_sum(row.topology->connect_ns); }});
   for (const std::uint64_t size : model.sizes_bytes)
-    list.push_back(
-        {fmt::format("memory{}", size), "memory of a rank", "bytes", size,
-         of_rows("", size,
-                 [](const Row& row) { return known_sum(row.topology->connection_bytes); }),
-         at_size(size, [](const Prediction::AtSize& at) { return at.memory_bytes; })});
+    list.push_back({fmt::format("memory{}", size), "memory of a rank", "bytes",
+                    [](const Row& row) { return known_sum(row.topology->connection_bytes); },
+                    at_size(size, [](const Prediction::AtSize& at) { return at.memory_bytes; }),
+                    size});
   return list;
 }
 
 /// [[ranks, least, median, greatest]...] of all repetitions of all cases of a shape.
 Json measured_points(TopologyCases cases, const ModelShape& shape, const Quantity& quantity) {
   std::map<std::uint64_t, std::vector<double>> by_ranks;
-  for (const TopologyCase& one : cases)
-    if (shape_of(one.summary.first()) == shape)
+  for (const TopologyCase& one : cases) {
+    const std::string& exchange = quantity.exchange;
+    if (shape_of(one.summary.first()) == shape &&
+        quantity.size_bytes.value_or(one.size_bytes) == one.size_bytes &&
+        (exchange.empty() || exchange_name(*one.topology) == exchange))
       for (const Row* row : one.summary.repetitions)
         if (const Number value = quantity.of_row(*row); value && *value > 0)
           by_ranks[one.topology->ranks].push_back(*value);
+  }
   Json points = Json::array();
   for (auto& [ranks, values] : by_ranks) {
     std::ranges::sort(values);
