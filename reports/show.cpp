@@ -29,23 +29,6 @@ namespace {
 
 constexpr std::size_t kFewHistograms = 4;  ///< whose histograms fill a screen, not a book
 
-/// A case and the group that it is of.
-struct Drawn {
-  const Group* group;
-  const CaseSummary* summary;
-};
-
-/// Bandwidth tests have a latency, too; their histograms are drawn where they are asked for.
-std::vector<Drawn> drawable(const std::vector<const Group*>& groups, bool asked_for) {
-  std::vector<Drawn> cases;
-  for (const Group* group : groups)
-    for (const CaseSummary& summary : group->cases) {
-      const Row& row = summary.first();
-      if (row.latency && (asked_for || !row.bandwidth)) cases.push_back({group, &summary});
-    }
-  return cases;
-}
-
 /// "send_lat over RC"
 std::string group_name(const Group& group) {
   if (group.transport.empty()) return printable(group.test);
@@ -53,30 +36,32 @@ std::string group_name(const Group& group) {
 }
 
 /// "send_lat over RC, size 64 B: half round trip, 3 repetitions merged"
-std::string case_title(const Drawn& drawn) {
-  std::string title = group_name(*drawn.group);
-  if (const std::string axes = case_text(drawn.summary->case_object, drawn.group->varying);
-      !axes.empty())
+std::string case_title(const Group& group, const CaseSummary& summary) {
+  std::string title = group_name(group);
+  if (const std::string axes = case_text(summary.case_object, group.varying); !axes.empty())
     title += ", " + axes;
-  title += ": " + latency_title(*drawn.group);
-  if (drawn.summary->repetitions.size() > 1)
-    title += fmt::format(", {} repetitions merged", drawn.summary->repetitions.size());
+  title += ": " + latency_title(group);
+  if (summary.repetitions.size() > 1)
+    title += fmt::format(", {} repetitions merged", summary.repetitions.size());
   return title;
 }
 
 std::string histograms(const std::vector<const Group*>& groups, const ShowOptions& options) {
   if (options.histogram == false) return "";
-  const std::vector<Drawn> cases = drawable(groups, options.histogram == true);
+  std::vector<std::pair<const Group*, const CaseSummary*>> cases;
+  for (const Group* group : groups)
+    for (const CaseSummary& summary : group->cases)
+      // Bandwidth tests have a latency, too; their histograms are drawn where they are asked for.
+      if (const Row& row = summary.first(); row.latency && (options.histogram || !row.bandwidth))
+        cases.emplace_back(group, &summary);
   if (!options.histogram && cases.size() > kFewHistograms)
     return dim(fmt::format("\n{} histograms left out; --histogram draws them.\n", cases.size()),
                options.style);
   std::string text;
-  for (const Drawn& drawn : cases) {
-    const CaseSummary& summary = *drawn.summary;
+  for (const auto& [group, summary] : cases)
     text +=
-        "\n" + bold(wrap("", case_title(drawn), options.style.width), options.style) +
-        draw_histogram(merged_latency(summary), latency_divisor(summary.first()), options.style);
-  }
+        "\n" + bold(wrap("", case_title(*group, *summary), options.style.width), options.style) +
+        draw_histogram(merged_latency(*summary), latency_divisor(summary->first()), options.style);
   return text;
 }
 
@@ -85,7 +70,7 @@ std::string percentiles(const std::vector<const Group*>& groups, const TextStyle
   for (const Group* group : groups)
     for (const CaseSummary& summary : group->cases)
       if (merged_latency(summary).count > 0)
-        text += "\n" + bold(wrap("", case_title({group, &summary}), style.width), style) +
+        text += "\n" + bold(wrap("", case_title(*group, summary), style.width), style) +
                 percentile_table(summary, style);
   return text;
 }
@@ -178,21 +163,16 @@ std::string show_groups(const std::vector<const Group*>& groups, const Defaults&
   return text + histograms(groups, options);
 }
 
-/// Such a group has tables of its own.
-bool of_topologies(const Group& group) {
-  return std::ranges::all_of(
-      group.cases, [](const CaseSummary& summary) { return summary.first().topology.has_value(); });
+/// Topologies have tables of their own, and connections a text that has all that most readers want.
+bool told_elsewhere(const Group& group, bool all) {
+  const auto of_topologies = [](const Row& row) { return row.topology.has_value(); };
+  return std::ranges::all_of(group.cases, of_topologies, &CaseSummary::first) ||
+         (!all && std::ranges::all_of(group.cases, of_connections, &CaseSummary::first));
 }
 
-/// Such a group has a text of its own, which has all that most readers want of it.
-bool all_of_connections(const Group& group) {
-  return std::ranges::all_of(
-      group.cases, [](const CaseSummary& summary) { return of_connections(summary.first()); });
-}
-
-std::string settled(const std::vector<Row>& rows, const TextStyle& style) {
-  const std::string text = until_report(rows, style);
-  return text.empty() ? "" : "\n" + bold("repeated until medians are known", style) + "\n" + text;
+/// Empty: the text is.
+std::string chapter(std::string_view title, const std::string& text, const TextStyle& style) {
+  return text.empty() ? "" : "\n" + bold(title, style) + "\n" + text;
 }
 
 /// Says of repetitions that were interrupted what the tables above made of them.
@@ -203,8 +183,7 @@ std::string interruptions(const std::vector<Row>& rows, const TextStyle& style) 
       add_item(list, fmt::format("{} (repetition {} of {}, {} iterations)", printable(row.name),
                                  row.repetition + 1, row.repetitions, row.iterations));
   if (list.empty()) return "";
-  return "\n" + bold("interrupted", style) + "\n" +
-         wrap("  ",
+  return wrap("  ",
               "The user ended the run before these were complete. Beside complete repetitions of "
               "the same case they are left out above.",
               style.width) +
@@ -233,7 +212,7 @@ std::string names_text(const Names& names, bool all) {
 }
 
 /// Rows without a measurement, those with the same reason together: "name ×3, name".
-std::string failures(const std::vector<Row>& rows, Row::Status status, const char* title, bool all,
+std::string failures(const std::vector<Row>& rows, Row::Status status, bool all,
                      const TextStyle& style) {
   // What names have in common is told above already.
   const std::vector<std::string> common =
@@ -248,7 +227,7 @@ std::string failures(const std::vector<Row>& rows, Row::Status status, const cha
   for (const auto& [message, names] : reasons)
     text += wrap("  ", printable(message), style.width) +
             wrap("      ", names_text(names, all), style.width, name_breaks(style));
-  return text.empty() ? "" : "\n" + bold(title, style) + "\n" + text;
+  return text;
 }
 
 }  // namespace
@@ -259,8 +238,7 @@ std::string show_result(const ResultFile& file, const ShowOptions& options) {
   const std::vector<Group> all = group_rows(file.rows);
   std::vector<const Group*> groups;
   for (const Group& group : all)
-    if (!of_topologies(group) && (options.all || !all_of_connections(group)))
-      groups.push_back(&group);
+    if (!told_elsewhere(group, options.all)) groups.push_back(&group);
   text += show_groups(groups, Defaults(file.context), line_rate_gbps(file.context), options);
   text += connection_text(file, style);
   text += topology_text(file, {.predict = options.predict,
@@ -271,10 +249,10 @@ std::string show_result(const ResultFile& file, const ShowOptions& options) {
                                .style = style});
   if (options.loss) text += loss_report(file.rows, file.context, style);
   text += ablation_text(file.context, file.rows, style);
-  text += settled(file.rows, style);
-  text += interruptions(file.rows, style);
-  text += failures(file.rows, Row::Status::skipped, "skipped", options.all, style);
-  text += failures(file.rows, Row::Status::error, "failed", options.all, style);
+  text += chapter("repeated until medians are known", until_report(file.rows, style), style);
+  text += chapter("interrupted", interruptions(file.rows, style), style);
+  text += chapter("skipped", failures(file.rows, Row::Status::skipped, options.all, style), style);
+  text += chapter("failed", failures(file.rows, Row::Status::error, options.all, style), style);
   if (file.rows.empty()) text += "\nThere are no rows.\n";
   return style.utf8 ? text : to_ascii(text);
 }
