@@ -88,7 +88,7 @@ std::string measured_text(const PageCases& page) {
 
 Facts result_lines(const ResultFile& file) {
   const Json& ours = file.context.at("rdmameter");
-  Facts lines = end_facts(ours);
+  Facts lines = end_facts(ours, false);
   lines.emplace_back("settings", settings_text(file));
   const std::string date = text_at(file.context, "date");
   lines.emplace_back("when",
@@ -183,14 +183,11 @@ std::string commands_table(const PageCases& page) {
 std::string page_title(const PageCases& page) {
   constexpr std::size_t kMaxLabels = 60;
   std::string title = hardware_text(page);
-  const auto add = [&title](std::string_view before, const std::string& text) {
-    if (!text.empty()) title += (title.empty() ? "" : std::string(before)) + text;
-  };
-  add(": ", tests_text(page));
+  if (const std::string tests = tests_text(page); !tests.empty()) add_item(title, tests, ": ");
   if (page.files.size() == 1 && !title.empty()) return title;
   std::string labels = fmt::format("{}", fmt::join(page.labels, ", "));
   if (labels.size() > kMaxLabels) labels = fmt::format("{} results", page.labels.size());
-  add(" · ", labels);
+  add_item(title, labels, " · ");
   return title;
 }
 

@@ -78,37 +78,6 @@ Facts short_facts_of(const Json& end) {
   return facts;
 }
 
-/// "alpha; rxe0/1: Ethernet, MTU 4096 B"
-std::string joined_short(const Facts& facts) {
-  std::string text;
-  for (const auto& [name, value] : facts) add_item(text, value, "; ");
-  return text;
-}
-
-/// What the ends have in common, then each. One end alone has nothing in common with others.
-Facts told_ends(const std::vector<EnvironmentEnd>& ends, bool all) {
-  constexpr std::size_t kMaxEnds = 16;
-  std::vector<Facts> facts = mapped(ends, [all](const EnvironmentEnd& end) {
-    return all ? facts_of(end.environment) : short_facts_of(end.environment);
-  });
-  const auto told = all ? joined : joined_short;
-  Facts lines;
-  if (ends.size() > 1) {
-    const bool two = ends.size() == 2 && ends.front().name == "initiator";
-    lines.emplace_back(two                                     ? "both ends"
-                       : ends.front().name.starts_with("rank") ? "all ranks"
-                                                               : "all ends",
-                       told(take_common(facts)));
-  }
-  for (std::size_t i = 0; i < std::min(ends.size(), kMaxEnds); ++i)
-    lines.emplace_back(ends[i].name, told(facts[i]));
-  if (ends.size() > kMaxEnds)
-    lines.emplace_back(
-        "others", fmt::format("{} more environments, which the file has", ends.size() - kMaxEnds));
-  std::erase_if(lines, [](const auto& line) { return line.second.empty(); });
-  return lines;
-}
-
 /// "ranks 0, 2, 4", "ranks 0, 2, 4, 6 ... 62 (32 ranks)"
 std::string ranks_text(const std::vector<std::string>& ranks) {
   constexpr std::size_t kMaxNamed = 8, kFirst = 4;
@@ -138,8 +107,31 @@ Facts flatten(const Json& object) {
   return facts;
 }
 
-Facts end_facts(const Json& ours) {
-  return told_ends(environment_ends(ours), false);
+Facts end_facts(const Json& ours, bool all) {
+  constexpr std::size_t kMaxEnds = 16;
+  const std::vector<EnvironmentEnd> ends = environment_ends(ours);
+  std::vector<Facts> facts = mapped(ends, [all](const EnvironmentEnd& end) {
+    return all ? facts_of(end.environment) : short_facts_of(end.environment);
+  });
+  const auto told = [all](const Facts& some) {
+    return all ? joined(some)
+               : fmt::format("{}", fmt::join(mapped(some, &Facts::value_type::second), "; "));
+  };
+  Facts lines;
+  if (ends.size() > 1) {
+    const bool two = ends.size() == 2 && ends.front().name == "initiator";
+    lines.emplace_back(two                                     ? "both ends"
+                       : ends.front().name.starts_with("rank") ? "all ranks"
+                                                               : "all ends",
+                       told(take_common(facts)));
+  }
+  for (std::size_t i = 0; i < std::min(ends.size(), kMaxEnds); ++i)
+    lines.emplace_back(ends[i].name, told(facts[i]));
+  if (ends.size() > kMaxEnds)
+    lines.emplace_back(
+        "others", fmt::format("{} more environments, which the file has", ends.size() - kMaxEnds));
+  std::erase_if(lines, [](const auto& line) { return line.second.empty(); });
+  return lines;
 }
 
 std::string labelled(std::string_view label, const std::string& value, const TextStyle& style) {
@@ -170,8 +162,7 @@ std::string describe_context(const ResultFile& file, bool all, const TextStyle& 
   text += labelled("version",
                    printable(text_at(ours, "version")) + (date.empty() ? "" : ", " + date), style);
   text += labelled("command", printable(text_at(ours, "command")), style);
-  for (const auto& [label, facts] : told_ends(environment_ends(ours), all))
-    text += labelled(label, facts, style);
+  for (const auto& [label, facts] : end_facts(ours, all)) text += labelled(label, facts, style);
   return text + labelled("overhead", joined(flatten(ours.at("floor"))), style);
 }
 

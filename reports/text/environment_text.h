@@ -19,10 +19,12 @@ std::string describe_context(const ResultFile& file, bool all, const TextStyle& 
 
 using Facts = std::vector<std::pair<std::string, std::string>>;  ///< names and values
 
-/// The facts about the ends in describe_context(): "both ends" and what they have in common, then
-/// "initiator" and so on, each with what is its own. Empty values are left out.
+/// The facts about the ends in describe_context(): "both ends" and what they have in common (one
+/// end alone has nothing in common with others), then "initiator" and so on, each with what is its
+/// own. Empty values are left out.
 /// @param ours  `context.rdmameter` of a result
-Facts end_facts(const Json& ours);
+/// @param all   as describe_context() takes it
+Facts end_facts(const Json& ours, bool all);
 
 /// Takes out of all what all say alike. @param all  not empty
 Facts take_common(std::vector<Facts>& all);
