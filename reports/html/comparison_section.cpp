@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -108,11 +108,9 @@ std::string gates_table(const Comparison& comparison) {
 /// Cases that the other side lacks: how many, and which.
 std::string only_in(const std::string& path, const std::vector<std::string>& names) {
   if (names.empty()) return "";
-  std::string list;
-  for (const std::string& name : names) add_item(list, markup_text(name));
   return fmt::format("<details><summary>{} of {} alone</summary><p class=note>{}</p></details>\n",
                      names.size() == 1 ? "A case" : fmt::format("{} cases", names.size()),
-                     markup_text(path), list);
+                     markup_text(path), fmt::join(mapped(names, markup_text), ", "));
 }
 
 }  // namespace

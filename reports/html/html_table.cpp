@@ -3,8 +3,6 @@
 
 #include <fmt/core.h>
 
-#include <cctype>
-
 #include "reports/text/text.h"
 
 namespace rdmameter {
@@ -73,13 +71,11 @@ std::string script_json(const Json& json) {
 
 std::string fragment_text(std::string_view text) {
   std::string result;
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (std::isalnum(byte) || std::string_view("/:.,_-~*()!").find(c) != std::string_view::npos)
+  for (const char c : text)
+    if (is_word_character(c, "/:.,_-~*()!"))
       result += c;
     else
-      result += fmt::format("%{:02X}", byte);
-  }
+      result += fmt::format("%{:02X}", static_cast<unsigned char>(c));
   return result;
 }
 

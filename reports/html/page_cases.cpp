@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reports/html/page_cases.h"
 
-#include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <filesystem>
 #include <map>
 #include <set>
 
+#include "core/base/parse_value.h"
 #include "reports/html/html_table.h"
 #include "reports/text/text.h"
 
@@ -36,10 +37,8 @@ std::vector<std::string> labels_of(std::span<const ResultFile> files) {
 
 /// Long names break after their slashes.
 std::string breakable(const std::string& name) {
-  std::string text;
-  for (const char c : markup_text(name))
-    text += c == '/' ? std::string("/<wbr>") : std::string(1, c);
-  return text;
+  const std::string text = markup_text(name);
+  return fmt::format("{}", fmt::join(split(text, "/"), "/<wbr>"));
 }
 
 }  // namespace

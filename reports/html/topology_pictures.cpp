@@ -98,16 +98,12 @@ std::string scale_html(const Shades& shades, const PairNumbers& numbers) {
 /// Within 0 to 100, with a margin.
 void fit_in(std::vector<Place>& places) {
   constexpr double kMargin = 8;
-  Place low = places.front(), high = low;
-  for (const Place& place : places) {
-    low = {std::min(low.x, place.x), std::min(low.y, place.y)};
-    high = {std::max(high.x, place.x), std::max(high.y, place.y)};
-  }
+  const auto [left, right] = std::ranges::minmax(mapped(places, &Place::x));
+  const auto [low, high] = std::ranges::minmax(mapped(places, &Place::y));
   const auto fitted = [](double value, double min, double max) {
     return max > min ? kMargin + (100 - 2 * kMargin) * (value - min) / (max - min) : 50.0;
   };
-  for (Place& place : places)
-    place = {fitted(place.x, low.x, high.x), fitted(place.y, low.y, high.y)};
+  for (Place& place : places) place = {fitted(place.x, left, right), fitted(place.y, low, high)};
 }
 
 /// As the graph's own row has it, or on a circle: a graph that is not known here, or not at
