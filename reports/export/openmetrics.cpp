@@ -101,12 +101,11 @@ std::string rates(const std::vector<CaseNumbers>& cases) {
 /// How many rows were measured, skipped and failed; when; by which version where.
 std::string about(const ResultFile& file) {
   Family rows("rdmameter_rows", "gauge", "Repetitions in the result, by how they ended.");
-  const auto with = [&file](Row::Status status) {
-    return static_cast<double>(std::ranges::count(file.rows, status, &Row::status));
-  };
-  rows.add("", label("status", "ok"), with(Row::Status::ok));
-  rows.add("", label("status", "skipped"), with(Row::Status::skipped));
-  rows.add("", label("status", "error"), with(Row::Status::error));
+  for (const auto& [name, status] :
+       {std::pair{"ok", Row::Status::ok}, std::pair{"skipped", Row::Status::skipped},
+        std::pair{"error", Row::Status::error}})
+    rows.add("", label("status", name),
+             static_cast<double>(std::ranges::count(file.rows, status, &Row::status)));
   Family info("rdmameter_result_info", "gauge", "1; the labels say what measured.");
   info.add("",
            label("version", text_at(file.context.at("rdmameter"), "version")) + "," +

@@ -155,14 +155,11 @@ std::vector<FigureCsv> csv_of_keys(std::string_view prefix, std::string_view obj
 }
 
 std::vector<FigureCsv> csv_of_metrics(std::string_view prefix, std::span<const MetricInfo> infos) {
-  std::vector<FigureCsv> list;
-  for (const MetricInfo& info : infos) {
+  return mapped(infos, [&](const MetricInfo& info) -> FigureCsv {
     std::string object(info.group);
     std::ranges::replace(object, '.', '/');
-    list.push_back(
-        {fmt::format("{}{}", prefix, info.key), fmt::format("/{}/{}", object, info.field)});
-  }
-  return list;
+    return {fmt::format("{}{}", prefix, info.key), fmt::format("/{}/{}", object, info.field)};
+  });
 }
 
 std::function<std::vector<FigureColumn>(const FigureLines&, FigurePlace)> always(

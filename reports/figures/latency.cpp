@@ -31,8 +31,7 @@ std::vector<FigureColumn> columns_of_latency(const FigureLines& lines, FigurePla
   columns.insert(columns.begin(), count_column("count", [](const Row& row) {
                    return static_cast<double>(row.latency->histogram.count);
                  }));
-  columns.push_back(sum_column(
-      "lost", [](const Row& row) { return row.lost; }, true));
+  columns.push_back(sum_column("lost", &Row::lost, true));
   return columns;
 }
 

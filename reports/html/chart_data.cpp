@@ -340,7 +340,7 @@ Json load_data(const PageCases& page) {
   for (const PageCase& one : page.cases)
     for (std::size_t file = 0; file < one.of_file.size(); ++file) {
       const auto& numbers = one.of_file[file];
-      if (!numbers || numbers->summary.repetitions.empty()) continue;
+      if (!numbers) continue;
       const std::string name = curve_name(one, axes);
       if (all_have<&Row::sweep>(numbers->summary)) {
         Json load = sweep_load(numbers->summary, {{"name", name}, {"file", file}});

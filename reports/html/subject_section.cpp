@@ -44,7 +44,6 @@ std::string link_text(const Json& device) {
 /// The devices of the first result's ends, and their links.
 std::string hardware_text(const PageCases& page) {
   constexpr std::size_t kMaxDevices = 3;
-  if (page.files.empty()) return "";
   std::vector<std::string> names, links;
   const auto add = [](std::vector<std::string>& list, const std::string& text) {
     if (!text.empty()) add_once(list, text);
@@ -117,14 +116,11 @@ struct End {
 /// responder, so are ranks. A result alone has its ends compared.
 std::vector<End> ends_of(const PageCases& page, std::vector<std::string>& names) {
   const bool several = page.files.size() > 1;
-  std::vector<std::vector<EnvironmentEnd>> of_file;
-  std::size_t max = 0;
-  for (const ResultFile& file : page.files) {
-    of_file.push_back(environment_ends(file.context.at("rdmameter")));
-    max = std::max(max, of_file.back().size());
-  }
+  const auto of_file = mapped(page.files, [](const ResultFile& file) {
+    return environment_ends(file.context.at("rdmameter"));
+  });
   std::vector<End> ends;
-  for (std::size_t place = 0; place < std::min(max, kMaxEnds); ++place) {
+  for (std::size_t place = 0; place < kMaxEnds; ++place) {
     const std::size_t standard = several ? ends.size() : 0;
     for (std::size_t i = 0; i < of_file.size(); ++i) {
       if (place >= of_file[i].size()) continue;

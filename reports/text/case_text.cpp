@@ -79,11 +79,6 @@ std::vector<std::string> shared_facts(const Group& group) {
   return facts;
 }
 
-bool any_bandwidth(const Group& group) {
-  return std::ranges::any_of(rows_of(group),
-                             [](const Row* row) { return row->bandwidth.has_value(); });
-}
-
 /// Has a row a value that is not the default?
 bool chosen(const Group& group, const Defaults& defaults, const std::string& key,
             const Json& value) {
@@ -117,7 +112,9 @@ std::string case_text(const Json& case_object, const std::vector<std::string>& k
 }
 
 std::string kind_of(const Group& group) {
-  return any_bandwidth(group) ? "bandwidth" : latency_title(group);
+  const bool any_rate = std::ranges::any_of(
+      rows_of(group), [](const Row* row) { return row->bandwidth.has_value(); });
+  return any_rate ? "bandwidth" : latency_title(group);
 }
 
 std::string Common::text(const Common& known) const {

@@ -88,13 +88,11 @@ std::size_t text_width(std::string_view text) {
 }
 
 std::string pad_left(std::string_view text, std::size_t width) {
-  const std::size_t own = text_width(text);
-  return std::string(own < width ? width - own : 0, ' ').append(text);
+  return std::string(width - std::min(width, text_width(text)), ' ').append(text);
 }
 
 std::string pad_right(std::string_view text, std::size_t width) {
-  const std::size_t own = text_width(text);
-  return std::string(text).append(own < width ? width - own : 0, ' ');
+  return std::string(text).append(width - std::min(width, text_width(text)), ' ');
 }
 
 namespace {
