@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <functional>
 #include <map>
 
-#include "core/base/printable.h"
+#include "core/base/parse_value.h"
 #include "core/result/row_json.h"
 #include "reports/export/format.h"
 #include "reports/figures/figures.h"
@@ -17,9 +17,7 @@ namespace {
 
 std::string csv_quoted(std::string_view text) {
   if (text.find_first_of(",\"\r\n") == text.npos) return std::string(text);
-  std::string result = "\"";
-  for (const char c : text) result += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return result + '"';
+  return fmt::format("\"{}\"", fmt::join(split(text, "\""), "\"\""));
 }
 
 /// A text of any origin. A spreadsheet takes one that begins so for a formula; the apostrophe makes
@@ -137,9 +135,7 @@ void add_last(CsvColumns& columns) {
 std::string csv_of(const std::vector<ResultFile>& files, const CsvColumns& columns) {
   std::string text;
   const auto add_line = [&](const auto& cell_of) {
-    for (const CsvColumn& column : columns)
-      text += (&column == &columns.front() ? "" : ",") + cell_of(column);
-    text += "\n";
+    text += fmt::format("{}\n", fmt::join(mapped(columns, cell_of), ","));
   };
   add_line([](const CsvColumn& column) { return column.head; });
   for (const ResultFile& file : files) {

@@ -337,18 +337,15 @@ Json load_data(const PageCases& page) {
   const std::vector<std::string> axes = varying_axes(page);
   Json loads = Json::array();
   std::map<std::pair<std::string, std::size_t>, Json> lists;
-  for (const PageCase& one : page.cases)
-    for (std::size_t file = 0; file < one.of_file.size(); ++file) {
-      const auto& numbers = one.of_file[file];
-      if (!numbers) continue;
-      const std::string name = curve_name(one, axes);
-      if (all_have<&Row::sweep>(numbers->summary)) {
-        Json load = sweep_load(numbers->summary, {{"name", name}, {"file", file}});
-        if (!load.at("points").empty()) loads.push_back(std::move(load));  // else nothing to draw
-      } else if (all_have<&Row::load>(numbers->summary)) {
-        lists[{name, file}].push_back(rate_point(numbers->summary));
-      }
+  each_case(page.cases, [&](const PageCase& one, std::size_t file, const CaseNumbers& numbers) {
+    const std::string name = curve_name(one, axes);
+    if (all_have<&Row::sweep>(numbers.summary)) {
+      Json load = sweep_load(numbers.summary, {{"name", name}, {"file", file}});
+      if (!load.at("points").empty()) loads.push_back(std::move(load));  // else nothing to draw
+    } else if (all_have<&Row::load>(numbers.summary)) {
+      lists[{name, file}].push_back(rate_point(numbers.summary));
     }
+  });
   for (auto& [key, points] : lists) {
     if (points.size() < 2) continue;
     std::sort(points.begin(), points.end(),

@@ -16,14 +16,6 @@ namespace {
 
 using PageCaseSpan = std::span<const PageCase>;
 
-/// Calls use(case, index of the result, summary) for each case of each result.
-template <class Use>
-void each_case(const PageCases& page, PageCaseSpan cases, Use use) {
-  for (const PageCase& one : cases)
-    for (std::size_t i = 0; i < page.files.size(); ++i)
-      if (one.of_file[i]) use(one, i, one.of_file[i]->summary);
-}
-
 /// One result alone needs no column that names it.
 std::string html_of(const PageCases& page, Table table, const std::string& caption) {
   if (page.files.size() == 1)
@@ -35,12 +27,12 @@ std::string html_of(const PageCases& page, Table table, const std::string& capti
 std::string figure_numbers(const Figures& kind, const PageCases& page, PageCaseSpan cases) {
   Table table{.columns = text_columns({"case", "result"}), .note_sign = "±"};
   std::vector<FigureCases> of_file(page.files.size());
-  each_case(page, cases, [&](const PageCase&, std::size_t i, const CaseSummary& summary) {
-    of_file[i].push_back(&summary);
+  each_case(cases, [&](const PageCase&, std::size_t i, const CaseNumbers& numbers) {
+    of_file[i].push_back(&numbers.summary);
   });
   FigureLines lines;
-  each_case(page, cases, [&](const PageCase& one, std::size_t i, const CaseSummary& summary) {
-    for (const FigureLine& line : lines_of(kind, summary, of_file[i])) {
+  each_case(cases, [&](const PageCase& one, std::size_t i, const CaseNumbers& numbers) {
+    for (const FigureLine& line : lines_of(kind, numbers.summary, of_file[i])) {
       table.add_line({Table::Cell::markup(case_link(one)), page.labels[i]});
       lines.push_back(line);
     }
@@ -62,9 +54,9 @@ std::string figure_numbers(const Figures& kind, const PageCases& page, PageCaseS
 
 std::string latency_numbers(const PageCases& page, PageCaseSpan cases) {
   std::string kind;
-  for (const PageCase& one : cases)
-    for (const auto& numbers : one.of_file)
-      if (numbers && kind.empty()) kind = latency_kind(*numbers);
+  each_case(cases, [&](const PageCase&, std::size_t, const CaseNumbers& numbers) {
+    if (kind.empty()) kind = latency_kind(numbers);
+  });
   return kind.empty() ? "" : figure_numbers(latency_figures("latency: " + kind), page, cases);
 }
 
@@ -73,9 +65,9 @@ std::string stall_numbers(const PageCases& page, PageCaseSpan cases) {
   constexpr std::size_t kMostOfCase = 16;
   Table table{.columns = text_columns({"case", "began (UTC)", "result"})};
   table.columns.insert(table.columns.end(), {{"took", "µs"}, {"began", "s", "CLOCK_MONOTONIC"}});
-  each_case(page, cases, [&](const PageCase& one, std::size_t i, const CaseSummary& summary) {
-    if (!all_have<&Row::blame>(summary)) return;
-    for (const auto& stall : longest_stalls({&summary}, kMostOfCase))
+  each_case(cases, [&](const PageCase& one, std::size_t i, const CaseNumbers& numbers) {
+    if (!all_have<&Row::blame>(numbers.summary)) return;
+    for (const auto& stall : longest_stalls({&numbers.summary}, kMostOfCase))
       table.add_line({Table::Cell::markup(case_link(one)), stall.utc, page.labels[i],
                       fmt::format("{:.1f}", static_cast<double>(stall.duration_ns) * 1e-3),
                       monotonic_text(stall)});
@@ -87,8 +79,8 @@ std::string stall_numbers(const PageCases& page, PageCaseSpan cases) {
 /// Of run --until: how far the repetitions have settled each case.
 std::string until_numbers(const PageCases& page, PageCaseSpan cases) {
   Table table{.columns = text_columns({"case", "medians over the repetitions", "result"})};
-  each_case(page, cases, [&](const PageCase& one, std::size_t i, const CaseSummary& summary) {
-    for (const Row* row : summary.repetitions)
+  each_case(cases, [&](const PageCase& one, std::size_t i, const CaseNumbers& numbers) {
+    for (const Row* row : numbers.summary.repetitions)
       if (row->until)
         table.add_line({Table::Cell::markup(case_link(one)), until_text(*row), page.labels[i]});
   });

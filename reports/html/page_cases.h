@@ -35,6 +35,13 @@ struct PageCases {
 /// @param most  cases that the page holds
 PageCases page_cases(std::span<const ResultFile> files, std::size_t max);
 
+/// Calls use(case, index of the result, its numbers) for each result that has a case.
+void each_case(std::span<const PageCase> cases, const auto& use) {
+  for (const PageCase& one : cases)
+    for (std::size_t i = 0; i < one.of_file.size(); ++i)
+      if (one.of_file[i]) use(one, i, *one.of_file[i]);
+}
+
 /// "half round trip", "round trip", "completion", "call", "exchange", "response"; empty: the case
 /// has no latency.
 std::string latency_kind(const CaseNumbers& numbers);

@@ -39,13 +39,12 @@ struct Found {
 /// @param value_of   the number
 Found greatest_of(const PageCases& page, const auto& number_of, const auto& value_of) {
   Found greatest;
-  for (const PageCase& one : page.cases)
-    for (std::size_t i = 0; i < one.of_file.size(); ++i) {
-      const CaseNumber* number = one.of_file[i] ? number_of(*one.of_file[i]) : nullptr;
-      if (number == nullptr) continue;
-      if (greatest.number == nullptr || value_of(*number) > value_of(*greatest.number))
-        greatest = {number, &one, i};
-    }
+  each_case(page.cases, [&](const PageCase& one, std::size_t i, const CaseNumbers& numbers) {
+    const CaseNumber* number = number_of(numbers);
+    if (number == nullptr) return;
+    if (greatest.number == nullptr || value_of(*number) > value_of(*greatest.number))
+      greatest = {number, &one, i};
+  });
   return greatest;
 }
 
