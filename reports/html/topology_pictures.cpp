@@ -21,11 +21,7 @@ constexpr std::size_t kDarkShade = 5;     ///< from here on a number is light
 
 /// Geometric steps; times that differ by less than a tenth are of one shade.
 struct Shades {
-  double min_ns = INFINITY, max_ns = 0;
-  void hold(double ns) {
-    min_ns = std::min(min_ns, ns);
-    max_ns = std::max(max_ns, ns);
-  }
+  double min_ns, max_ns;
   std::size_t of(double ns) const {
     constexpr double kOneShade = 1.1, kMaxRatio = 1e6;
     const double min = std::max(min_ns, max_ns / kMaxRatio);
@@ -129,8 +125,8 @@ std::string matrix_svg(const Matrix& matrix_ns, const std::optional<Straggler>& 
   if (ranks == 0) return "";
   const std::vector<PairTime> cells = times_of(blocks_of(matrix_ns, together));
   if (cells.empty()) return "";
-  Shades shades;
-  for (const PairTime& cell : cells) shades.hold(cell.ns);
+  const auto [least, most] = std::ranges::minmax(cells, {}, &PairTime::ns);
+  const Shades shades{least.ns, most.ns};
   const std::size_t size = (ranks + together - 1) / together;
   std::string svg = fmt::format(
       "<svg class=matrix role=img aria-label=\"{} between {} ranks\" viewBox=\"-2 -2 {} {}\">",
