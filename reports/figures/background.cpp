@@ -92,7 +92,7 @@ Figures background_figures() {
           .has = all_have<&Row::background>,
           .parts = [](const Row&) { return std::size_t{1}; },
           .told_axis = kBackgroundKey,
-          .columns = columns_of_background,
+          .columns_of = columns_of_background,
           .remark = [](const FigureLines&) -> std::string {
             return "Its rate: in the window of the case; of alone: of what it did before the case "
                    "began. × of the case alone.";

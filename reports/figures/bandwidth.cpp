@@ -121,7 +121,7 @@ Figures bandwidth_figures(Number line_rate_gbps) {
   return {.page_title = "Bandwidth",
           .has = all_have<&Row::bandwidth>,
           .by_axes = true,
-          .columns =
+          .columns_of =
               [line_rate_gbps](const FigureLines& lines, FigurePlace place) {
                 return place == FigurePlace::page ? page_columns(lines)
                                                   : terminal_columns(lines, line_rate_gbps);

@@ -54,21 +54,21 @@ std::string monotonic_text(const BlameData::Stall& stall) {
 }
 
 Figures blame_figures() {
-  return {.title = "late samples by cause",
-          .page_title = "Late samples by cause, of all repetitions",
-          .has = all_have<&Row::blame>,
-          .columns = always(
-              {text_column({.head = "from", .unit = "µs"}, blame_limit_text),
-               blamed("late", [](const BlameData& data) { return data.late; }),
-               blamed("local", [](const BlameData& data) { return data.local.count; }),
-               blamed("peer", [](const BlameData& data) { return data.peer.count; }),
-               blamed("path", [](const BlameData& data) { return data.path.count; }),
-               blamed("undecided", [](const BlameData& data) { return data.undecided.count; })}),
-          .remark = [](const FigureLines&) -> std::string {
-            return "Samples of that length or more, of all repetitions; of a ping-pong whole round "
-                   "trips.";
-          },
-          .beneath = stalls_text};
+  return {
+      .title = "late samples by cause",
+      .page_title = "Late samples by cause, of all repetitions",
+      .has = all_have<&Row::blame>,
+      .columns = {text_column({.head = "from", .unit = "µs"}, blame_limit_text),
+                  blamed("late", [](const BlameData& data) { return data.late; }),
+                  blamed("local", [](const BlameData& data) { return data.local.count; }),
+                  blamed("peer", [](const BlameData& data) { return data.peer.count; }),
+                  blamed("path", [](const BlameData& data) { return data.path.count; }),
+                  blamed("undecided", [](const BlameData& data) { return data.undecided.count; })},
+      .remark = [](const FigureLines&) -> std::string {
+        return "Samples of that length or more, of all repetitions; of a ping-pong whole round "
+               "trips.";
+      },
+      .beneath = stalls_text};
 }
 
 }  // namespace rdmameter

@@ -162,11 +162,6 @@ std::vector<FigureCsv> csv_of_metrics(std::string_view prefix, std::span<const M
   });
 }
 
-std::function<std::vector<FigureColumn>(const FigureLines&, FigurePlace)> always(
-    std::vector<FigureColumn> columns) {
-  return [columns = std::move(columns)](const FigureLines&, FigurePlace) { return columns; };
-}
-
 std::span<const Figures> figures() {
   static const std::array kAll{per_device_figures(), over_time_figures(), load_figures(),
                                mix_figures(),        sweep_figures(),     per_qp_figures(),
@@ -206,7 +201,8 @@ std::string dash_text(std::string_view reasons) {
 std::string add_figures(Table& table, const Figures& figures, const FigureLines& lines,
                         FigurePlace place) {
   std::vector<std::string> reasons;
-  for (FigureColumn& each : figures.columns(lines, place)) {
+  auto columns = figures.columns_of ? figures.columns_of(lines, place) : figures.columns;
+  for (FigureColumn& each : columns) {
     if (each.number && each.unless_zero &&
         !any_row(lines, [&](const Row& row) { return each.number(row).value_or(0) > 0; }))
       continue;

@@ -90,7 +90,9 @@ struct Figures {
   std::size_t (*parts)(const Row& row) = nullptr;
   bool by_axes = false;  ///< lines are named by the axes that vary, and have a legend; else by case
   std::string_view told_axis = {};  ///< that a column tells: names of cases go without it
-  std::function<std::vector<FigureColumn>(const FigureLines&, FigurePlace)> columns;
+  std::vector<FigureColumn> columns = {};
+  /// In place of `columns`, where they are not the same for all lines and places.
+  std::function<std::vector<FigureColumn>(const FigureLines&, FigurePlace)> columns_of = {};
   /// A remark about what the numbers do not show; null or empty: none.
   std::function<std::string(const FigureLines&)> remark = {};
   bool remark_on_page = true;
@@ -101,10 +103,6 @@ struct Figures {
   /// columns of collectives. What came later is behind all columns. Not looked at with parts.
   std::size_t csv_early = 0;
 };
-
-/// A function for Figures::columns that gives the same columns for all lines.
-std::function<std::vector<FigureColumn>(const FigureLines&, FigurePlace)> always(
-    std::vector<FigureColumn> columns);
 
 /// The kinds of figures that only some cases have, shown beneath bandwidth and latency,
 /// in this order.

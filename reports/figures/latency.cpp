@@ -56,7 +56,7 @@ Figures latency_figures(std::string title) {
   return {.title = std::move(title),
           .has = all_have<&Row::latency>,
           .by_axes = true,
-          .columns = columns_of_latency,
+          .columns_of = columns_of_latency,
           .remark = torn_remark,
           .remark_on_page = false};
 }

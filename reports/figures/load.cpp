@@ -47,7 +47,7 @@ Figures load_figures() {
   return {.title = "load",
           .has = all_have<&Row::load>,
           .by_axes = true,
-          .columns = always(columns_of_load()),
+          .columns = columns_of_load(),
           .remark = saturated_rows,
           .csv = std::move(csv),
           .csv_early = 10};

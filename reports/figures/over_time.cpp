@@ -38,19 +38,20 @@ Figures over_time_figures() {
           .on_page = false,
           .has = all_have<&Row::over_time>,
           .by_axes = true,
-          .columns = always(
-              {median_column(
-                   "intervals", {"", 1}, 0,
-                   [](const Row& row) { return static_cast<double>(row.over_time->count.size()); }),
-               median_column(
-                   "each", seconds, 3,
-                   [](const Row& row) { return static_cast<double>(row.over_time->interval_ns); }),
-               time_of_intervals("p50 from", &OverTimeData::p50_ns, std::less{}),
-               time_of_intervals("to", &OverTimeData::p50_ns, std::greater{}),
-               time_of_intervals("p99 from", &OverTimeData::p99_ns, std::less{}),
-               time_of_intervals("to", &OverTimeData::p99_ns, std::greater{}),
-               time_of_intervals("max", &OverTimeData::max_ns, std::greater{}),
-               median_column("until", seconds, 3, when_longest, kTooFewSamples)})};
+          .columns = {median_column("intervals", {"", 1}, 0,
+                                    [](const Row& row) {
+                                      return static_cast<double>(row.over_time->count.size());
+                                    }),
+                      median_column("each", seconds, 3,
+                                    [](const Row& row) {
+                                      return static_cast<double>(row.over_time->interval_ns);
+                                    }),
+                      time_of_intervals("p50 from", &OverTimeData::p50_ns, std::less{}),
+                      time_of_intervals("to", &OverTimeData::p50_ns, std::greater{}),
+                      time_of_intervals("p99 from", &OverTimeData::p99_ns, std::less{}),
+                      time_of_intervals("to", &OverTimeData::p99_ns, std::greater{}),
+                      time_of_intervals("max", &OverTimeData::max_ns, std::greater{}),
+                      median_column("until", seconds, 3, when_longest, kTooFewSamples)}};
 }
 
 }  // namespace rdmameter

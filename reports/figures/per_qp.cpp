@@ -102,18 +102,18 @@ Figures per_qp_figures() {
   using Spread = PerQpData::Spread;
   FigureColumn jain = text_column({"Jain"}, jain_text);
   jain.unless_unknown = true;
-  return {.title = "QPs, one by one",
-          .has = has_per_qp,
-          .columns = always(
-              {text_column({"QPs"}, count_of_qps),
-               text_column({.head = "of each", .is_text = true},
-                           [](FigureLine line) { return key_name(compared_by(*line.summary)); }),
-               spread_column("least", &Spread::min), spread_column("median", &Spread::p50),
-               spread_column("greatest", &Spread::max), std::move(jain),
-               text_column({.head = "slow QPs", .is_text = true},
-                           [](FigureLine line) { return slow_qps_text(*line.summary); })}),
-          .csv = csv_of_keys("per_qp_", "/per_qp", {"qps", "jain", "slowest"}),
-          .csv_early = 3};
+  return {
+      .title = "QPs, one by one",
+      .has = has_per_qp,
+      .columns = {text_column({"QPs"}, count_of_qps),
+                  text_column({.head = "of each", .is_text = true},
+                              [](FigureLine line) { return key_name(compared_by(*line.summary)); }),
+                  spread_column("least", &Spread::min), spread_column("median", &Spread::p50),
+                  spread_column("greatest", &Spread::max), std::move(jain),
+                  text_column({.head = "slow QPs", .is_text = true},
+                              [](FigureLine line) { return slow_qps_text(*line.summary); })},
+      .csv = csv_of_keys("per_qp_", "/per_qp", {"qps", "jain", "slowest"}),
+      .csv_early = 3};
 }
 
 }  // namespace rdmameter

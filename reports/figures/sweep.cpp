@@ -106,7 +106,7 @@ Figures sweep_figures() {
   return {.page_title = "Where latency over load bends",
           .has = all_have<&Row::sweep>,
           .by_axes = true,
-          .columns = always(columns_of_sweep()),
+          .columns = columns_of_sweep(),
           .remark = sweep_remarks,
           .beneath = sweep_curves,
           .csv = csv_of_metrics("sweep_", sweep_metrics()),

@@ -373,7 +373,7 @@ TEST(Show, ANumberThatAnOlderResultDoesNotHaveIsNoQuestionOfSamples) {
   const auto told = [&](std::string_view missing) {
     const Figures kind{.has = all_have<&Row::latency>,
                        .by_axes = true,
-                       .columns = always({median_column("retries", {"", 1}, 0, known, missing)})};
+                       .columns = {median_column("retries", {"", 1}, 0, known, missing)}};
     return figures_text(kind, group_rows(rows).front(), kPlain);
   };
   EXPECT_THAT(told(""), HasSubstr("–: retries is not in the result."));
@@ -383,9 +383,9 @@ TEST(Show, ANumberThatAnOlderResultDoesNotHaveIsNoQuestionOfSamples) {
 TEST(Show, MediansOfAKindByCaseHaveTheirRangeBeneathAsThoseByAxes) {
   const std::vector<Row> rows = {latency_row("rc", 2, 0, 2), latency_row("rc", 2, 1, 2)};
   const Figures kind{.has = all_have<&Row::latency>,
-                     .columns = always({median_column("place", {"", 1}, 1, [](const Row& row) {
+                     .columns = {median_column("place", {"", 1}, 1, [](const Row& row) {
                        return std::optional(1.0 + static_cast<double>(row.repetition));
-                     })})};
+                     })}};
   EXPECT_EQ(figures_text(kind, group_rows(rows).front(), kPlain),
             "  case         place\n"
             "  send_lat rc    1.5\n"
