@@ -77,32 +77,28 @@ class Bins {
 
 /// Bins as wide as each other on a logarithmic axis: ten a decade, but 12 to 40 of them, and none
 /// narrower than a fiftieth of a decade.
-class LogBins {
- public:
-  LogBins(double least, double most)
-      : least_(least),
-        decades_(std::max(std::log10(most / least), 0.0) + 1e-3),
-        count_(std::clamp(bins(10 * decades_), bins(std::min(11.0, 50 * decades_)), bins(39))) {}
+struct LogBins {
+  double least, decades;  ///< the first edge, and how far from it the last one is
+  std::size_t count;
 
-  std::size_t count() const { return count_; }
   std::size_t of(double value) const {
-    const double at = std::log10(value / least_) / decades_ * static_cast<double>(count_);
-    return std::min(static_cast<std::size_t>(std::max(at, 0.0)), count_ - 1);
+    const double at = std::log10(value / least) / decades * static_cast<double>(count);
+    return std::min(static_cast<std::size_t>(std::max(at, 0.0)), count - 1);
   }
   Json edges() const {
     Json all = Json::array();
-    for (std::size_t i = 0; i <= count_; ++i)
+    for (std::size_t i = 0; i <= count; ++i)
       all.push_back(short_number(
-          least_ * std::pow(10, decades_ * static_cast<double>(i) / static_cast<double>(count_))));
+          least * std::pow(10, decades * static_cast<double>(i) / static_cast<double>(count))));
     return all;
   }
-
- private:
-  static std::size_t bins(double more_than) { return static_cast<std::size_t>(more_than) + 1; }
-
-  const double least_, decades_;
-  const std::size_t count_;
 };
+
+LogBins log_bins(double least, double most) {
+  const double decades = std::max(std::log10(most / least), 0.0) + 1e-3;
+  const double more_than = std::clamp(10 * decades, std::min(11.0, 50 * decades), 39.0);
+  return {least, decades, static_cast<std::size_t>(more_than) + 1};
+}
 
 Json file_data(const CaseNumbers& numbers) {
   Json values = Json::object();
@@ -254,10 +250,11 @@ Json late_by_cause(const CaseNumbers& numbers) {
         most = std::max(most, (*row->blame.*samples).max_ns);
       }
   if (most == 0) return {};
-  const LogBins bins(std::max<double>(static_cast<double>(least), 1), static_cast<double>(most));
+  const LogBins bins =
+      log_bins(std::max<double>(static_cast<double>(least), 1), static_cast<double>(most));
   Json late = {{"limit", least}, {"edges", bins.edges()}};
   for (const auto& [cause, samples] : kCauses) {
-    std::vector<std::uint64_t> counts(bins.count());
+    std::vector<std::uint64_t> counts(bins.count);
     for (const Row* row : rows)
       if (row->blame)
         for (const auto& [index, n] : (*row->blame.*samples).buckets)

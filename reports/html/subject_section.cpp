@@ -45,15 +45,13 @@ std::string link_text(const Json& device) {
 std::string hardware_text(const PageCases& page) {
   constexpr std::size_t kMaxDevices = 3;
   std::vector<std::string> names, links;
-  const auto add = [](std::vector<std::string>& list, const std::string& text) {
-    if (!text.empty()) add_once(list, text);
-  };
   for (const auto& [end, environment] :
        environment_ends(page.files.front().context.at("rdmameter"))) {
     const Json& device = fact_at(environment, "device");
-    add(names, printable(text_at(device, "name")));
-    add(links, link_text(device));
+    add_once(names, printable(text_at(device, "name")));
+    add_once(links, link_text(device));
   }
+  for (std::vector<std::string>* list : {&names, &links}) std::erase(*list, "");
   if (names.empty()) return "";
   if (names.size() > kMaxDevices) names = {fmt::format("{} devices", names.size())};
   return fmt::format("{}{}{}", fmt::join(names, " and "), links.empty() ? "" : ", ",
