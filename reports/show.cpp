@@ -109,7 +109,7 @@ Table parts_table(const Group& group) {
         return count(row) && time_ns > 0 ? std::optional(*count(row) / time_ns * 1e3)
                                          : std::nullopt;
       };
-      table.add_line({name_in_group(group, summary), part.name,
+      table.add_line({name_among(group.varying, summary), part.name,
                       known_text(median_of(summary, count), 0),
                       known_text(median_of(summary, per_us), 4)});
     }

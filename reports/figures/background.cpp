@@ -8,7 +8,7 @@
 #include "core/result/row_json.h"
 #include "reports/figures/figures.h"
 #include "reports/summary/facts.h"
-#include "reports/text/text.h"
+#include "reports/text/case_text.h"
 
 namespace rdmameter {
 namespace {
@@ -101,10 +101,11 @@ Figures background_figures() {
 }
 
 std::string background_matrix(const Group& group, const TextStyle& style) {
-  const Figures kind = background_figures();
   const FigureCases cases = cases_of(group);
-  const FigureLines lines = lines_of(kind, cases);
-  const auto victim = [&](const FigureLine& line) { return line_name(kind, group, line); };
+  const FigureLines lines = lines_of(background_figures(), cases);
+  const auto victim = [&](const FigureLine& line) {
+    return name_among(group.varying, *line.summary, kBackgroundKey);
+  };
   const auto victims = texts_of(lines, victim), backgrounds = texts_of(lines, name_of_background);
   if (victims.size() < 2 || backgrounds.size() < 2) return "";
   const auto any = [&](Metric metric) {

@@ -86,7 +86,8 @@ Table named_lines(const Figures& figures, const Group& group, const FigureLines&
   Table table{.columns = text_columns({"case"}),
               .key_columns = figures.parts == nullptr ? 1U : 2U,
               .note_sign = "±"};
-  for (const FigureLine& line : lines) table.add_line({line_name(figures, group, line)});
+  for (const FigureLine& line : lines)
+    table.add_line({name_among(group.varying, *line.summary, figures.told_axis)});
   return table;
 }
 
@@ -186,12 +187,6 @@ FigureLines lines_of(const Figures& figures, const FigureCases& cases) {
   for (const CaseSummary* summary : cases)
     std::ranges::copy(lines_of(figures, *summary, cases), std::back_inserter(lines));
   return lines;
-}
-
-std::string line_name(const Figures& figures, const Group& group, const FigureLine& line) {
-  Group others{.varying = group.varying};
-  std::erase(others.varying, figures.told_axis);
-  return name_in_group(others, *line.summary);
 }
 
 std::string dash_text(std::string_view reasons) {

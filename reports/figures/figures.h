@@ -130,9 +130,6 @@ FigureLines lines_of(const Figures& figures, const FigureCases& cases);
 /// Of one of them; none: it has no such figures.
 FigureLines lines_of(const Figures& figures, const CaseSummary& summary, const FigureCases& cases);
 
-/// "write_lat rc, size 64 B", without what a column tells.
-std::string line_name(const Figures& figures, const Group& group, const FigureLine& line);
-
 /// @param table  with a line for each of these, and key columns that say of what
 /// @return  why some of the numbers are kUnknown: "–: too few samples."; empty: none is
 std::string add_figures(Table& table, const Figures& figures, const FigureLines& lines,

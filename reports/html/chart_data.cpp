@@ -184,13 +184,6 @@ Json rate_point(const CaseSummary& summary) {
   return point;
 }
 
-/// What the cases of a curve have in common: test, transport and every axis but the rate.
-std::string curve_name(const PageCase& one, const std::vector<std::string>& axes) {
-  const auto others = filtered(axes, [](const std::string& key) { return key != "rate"; });
-  const std::string text = case_text(one.first().summary.case_object, others);
-  return one.test + " " + one.transport + (text.empty() ? "" : ", " + text);
-}
-
 /// The axes with more than one value among all cases.
 std::vector<std::string> varying_axes(const PageCases& page) {
   // Where inline was not specified, it follows from the size: no axis beside it.
@@ -335,7 +328,8 @@ Json load_data(const PageCases& page) {
   Json loads = Json::array();
   std::map<std::pair<std::string, std::size_t>, Json> lists;
   each_case(page.cases, [&](const PageCase& one, std::size_t file, const CaseNumbers& numbers) {
-    const std::string name = curve_name(one, axes);
+    // What the cases of a curve have in common: test, transport and every axis but the rate.
+    const std::string name = name_among(axes, one.first().summary, "rate");
     if (all_have<&Row::sweep>(numbers.summary)) {
       Json load = sweep_load(numbers.summary, {{"name", name}, {"file", file}});
       if (!load.at("points").empty()) loads.push_back(std::move(load));  // else nothing to draw

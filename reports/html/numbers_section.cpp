@@ -25,7 +25,7 @@ std::string html_of(const PageCases& page, Table table, const std::string& capti
 
 /// A line for each case, or part of one, of each result.
 std::string figure_numbers(const Figures& kind, const PageCases& page, PageCaseSpan cases) {
-  Table table{.columns = text_columns({"case", "result"}), .note_sign = "±"};
+  Table table{.columns = text_columns({"case", "result"}), .note_sign = "±", .title = kind.title};
   std::vector<FigureCases> of_file(page.files.size());
   each_case(cases, [&](const PageCase&, std::size_t i, const CaseNumbers& numbers) {
     of_file[i].push_back(&numbers.summary);
@@ -48,8 +48,7 @@ std::string figure_numbers(const Figures& kind, const PageCases& page, PageCaseS
     for (const FigureLine& line : lines)
       repetitions.cells.emplace_back(fmt::format("{}", line.summary->repetitions.size()));
   }
-  return html_of(page, std::move(table), kind.page_title.empty() ? kind.title : kind.page_title) +
-         note;
+  return html_of(page, std::move(table), kind.page_title) + note;
 }
 
 std::string latency_numbers(const PageCases& page, PageCaseSpan cases) {

@@ -147,12 +147,9 @@ Common common_of(const Group& group, const Defaults* defaults) {
 std::string group_heading(const Group& group, const std::string& facts, const TextStyle& style) {
   std::string title = printable(group.test);
   if (!group.transport.empty())
-    title += (title.empty() ? "over " : " over ") + upper_case(printable(group.transport));
+    add_item(title, "over " + upper_case(printable(group.transport)), " ");
   const std::string kind = kind_of(group);
-  if (title.empty())
-    title = kind;
-  else if (kind != "bandwidth" && !kind.empty())
-    title += ": " + kind;
+  if (title.empty() || (kind != "bandwidth" && !kind.empty())) add_item(title, kind, ": ");
   return bold(title, style) + "\n" + (facts.empty() ? "" : wrap("  ", facts, style.width));
 }
 
@@ -171,11 +168,13 @@ std::string latency_title(const Group& group) {
   return "";
 }
 
-std::string name_in_group(const Group& group, const CaseSummary& summary) {
-  std::vector<std::string> keys = group.varying;
-  std::erase_if(keys, [](const std::string& key) { return key == "test" || key == "transport"; });
+std::string name_among(std::vector<std::string> varying, const CaseSummary& summary,
+                       std::string_view told) {
+  std::erase_if(varying, [told](const std::string& key) {
+    return key == "test" || key == "transport" || key == told;
+  });
   const Row& row = summary.first();
-  const std::string axes = case_text(summary.case_object, keys);
+  const std::string axes = case_text(summary.case_object, varying);
   return printable(test_of(row)) + " " + printable(transport_of(row)) +
          (axes.empty() ? "" : ", " + axes);
 }

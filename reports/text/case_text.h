@@ -22,8 +22,10 @@ NameAndUnit split_key(const std::string& key);
 /// "size 64 B, depth 1": the values of these keys in a case.
 std::string case_text(const Json& case_object, const std::vector<std::string>& keys);
 
-/// "send_lat rc, size 64 B": a case among those of its group.
-std::string name_in_group(const Group& group, const CaseSummary& summary);
+/// "send_lat rc, size 64 B": a case among those that differ in these axes.
+/// @param told  an axis that is told elsewhere
+std::string name_among(std::vector<std::string> varying, const CaseSummary& summary,
+                       std::string_view told = "");
 
 /// "half round trip", "completion latency", "response, from due time"...; empty: no case
 /// has a latency.
