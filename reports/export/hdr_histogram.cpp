@@ -162,7 +162,8 @@ std::string to_hgrm(std::span<const ResultFile> files) {
                      names);
   }
   const CaseSummary& summary = cases.front().summary;
-  const Row& row = summary.first();
+  const Row& row = **std::ranges::find_if(summary.repetitions,
+                                          [](const Row* one) { return one->latency.has_value(); });
   return hdr_percentiles(merged_latency(summary), kNsPerUs * latency_divisor(row),
                          "µs, " + latency_kind(*row.latency));
 }

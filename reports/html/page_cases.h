@@ -32,7 +32,7 @@ struct PageCases {
 };
 
 /// Cases of one name are one case: names tell the axes that were given.
-/// @param most  cases that the page holds
+/// @param max  cases that the page holds
 PageCases page_cases(std::span<const ResultFile> files, std::size_t max);
 
 /// Calls use(case, index of the result, its numbers) for each result that has a case.

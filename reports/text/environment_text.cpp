@@ -68,8 +68,8 @@ Facts short_facts_of(const Json& end) {
        without_comma(fact(device, "pcie_speed", "PCIe ") + fact(device, "pcie_width", "x"))},
       {"driver",
        without_comma(fact(device, "driver", "driver ") + fact(device, "firmware", "firmware "))},
-      {"cpu", value_text(fact_at(end, "cpu_model")) + fact(end, "cpu_count", "", " CPUs") +
-                  fact(end, "cpu_governor", "governor ")},
+      {"cpu", without_comma(fact(end, "cpu_model", "") + fact(end, "cpu_count", "", " CPUs") +
+                            fact(end, "cpu_governor", "governor "))},
       {"kernel", value_text(fact_at(end, "kernel"))},
       {"virtualized", fact_at(end, "virtualized") == true ? "virtual machine" : ""},
       {"libibverbs", without_comma(fact(end, "libibverbs", "libibverbs "))},

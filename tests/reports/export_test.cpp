@@ -190,6 +190,13 @@ TEST(Hgrm, HasHalfRoundTripsAndTheirUnit) {
   EXPECT_TRUE(table.ends_with("\n#[Values in µs, half round trip]\n")) << table;
 }
 
+TEST(Hgrm, ARepetitionWithoutSamplesDoesNotSayWhatTheOthersAre) {
+  Row without = latency_row("rc", 2, 0, 2);
+  without.latency.reset();
+  const Row with = latency_row("rc", 2, 1, 2);
+  EXPECT_EQ(exported("hgrm", sample_file({without, with})), exported("hgrm", sample_file({with})));
+}
+
 TEST(Hgrm, IsOfOneCase) {
   try {
     exported("hgrm", sample_file(sample_rows()));

@@ -57,6 +57,14 @@ TEST(Show, WholeReportInAscii) {
   EXPECT_LE(widest_line(text), 80U);
 }
 
+/// As on machines of Arm.
+TEST(Show, AMachineMayNotNameItsCpu) {
+  ResultFile file = sample_file({latency_row("rc", 2, 0, 1)});
+  for (const char* end : {"initiator", "responder"})
+    file.context["rdmameter"][end]["cpu_model"] = nullptr;
+  EXPECT_THAT(show_result(file, {.style = kPlain}), HasSubstr("driver rdma_rxe; 2 CPUs\n"));
+}
+
 TEST(Show, AsciiHasTheSameColumns) {
   std::istringstream utf8(show_result(sample_file(sample_rows()), {.style = kPlain}));
   std::istringstream ascii(show_result(sample_file(sample_rows()), {.style = kAscii}));
