@@ -9,12 +9,15 @@ namespace rdmameter {
 namespace {
 
 constexpr std::size_t kHelpWidth = 80;
-constexpr std::string_view kUsage = "Usage: rdmameter ";
+constexpr std::string_view kUsage = "Usage: rdmameter ", kProgram = "rdmameter ";
 
-/// Does a description begin or go on in its column?
-bool is_described(std::string_view line) {
-  return line.size() > kHelpColumn && line.starts_with("  ") && line[kHelpColumn] != ' ' &&
-         line.substr(kHelpColumn - 2, 2) == "  ";
+/// The column in which a usage or a description begins, and goes on in the lines below; 0: the line
+/// has neither.
+std::size_t column_of_text(std::string_view line) {
+  if (line.starts_with(kUsage)) return kUsage.size();
+  const bool described = line.size() > kHelpColumn && line.starts_with("  ") &&
+                         line[kHelpColumn] != ' ' && line.substr(kHelpColumn - 2, 2) == "  ";
+  return described ? kHelpColumn : 0;
 }
 
 /// "  NAME   DESCRIPTION", the description in its column, from the next line on where the
@@ -38,54 +41,33 @@ std::string more_axes_text(const std::vector<const CLI::Option*>& options) {
          ", which --help-all describes, and --help AXIS one of them:\n" + wrap("  ", names, 79);
 }
 
-bool goes_on(std::string_view line) {
-  return is_described(line) && line.find_first_not_of(' ') == kHelpColumn;
-}
-
-/// Is it a line of a usage after the first?
-bool usage_goes_on(std::string_view line) {
-  return line.find_first_not_of(' ') == kUsage.size();
-}
-
-/// "Usage: rdmameter ", "  rdmameter ", or the spaces before the text.
-std::string_view head_of(std::string_view line) {
-  const std::size_t indent = std::min(line.find_first_not_of(' '), line.size());
-  for (const std::string_view head : {kUsage, std::string_view("rdmameter ")})
-    if (line.substr(indent).starts_with(head)) return line.substr(0, indent + head.size());
-  return line.substr(0, indent);
-}
-
+/// Goes on below "rdmameter ", or below the first character.
 std::string fit_line(std::string_view line, std::size_t width) {
   if (text_width(line) <= width) return std::string(line) + "\n";
-  const std::string_view head = head_of(line);
-  const bool command = head.starts_with(' ') && head.ends_with("rdmameter ");
-  const std::string_view rest = line.substr(head.size());
-  return command ? wrap_command(head, rest, width) : wrap(head, rest, width);
+  const std::size_t indent = std::min(line.find_first_not_of(' '), line.size());
+  const bool program = line.substr(indent).starts_with(kProgram);
+  const std::size_t head = indent + (program ? kProgram.size() : 0);
+  const std::string_view before = line.substr(0, head), rest = line.substr(head);
+  return program && indent > 0 ? wrap_command(before, rest, width) : wrap(before, rest, width);
 }
 
 }  // namespace
 
-std::string fit_help(std::string_view text, std::size_t width) {
-  if (width >= kHelpWidth) return std::string(text);
-  const std::vector<std::string_view> lines = text_lines(text);
+std::string fit_help(std::string_view help, std::size_t width) {
+  if (width >= kHelpWidth) return std::string(help);
+  const std::vector<std::string_view> lines = text_lines(help);
   std::string result;
   for (std::size_t i = 0; i < lines.size(); ++i) {
-    if (lines[i].starts_with(kUsage)) {
-      std::string usage(lines[i]);
-      while (i + 1 < lines.size() && usage_goes_on(lines[i + 1]))
-        usage.append(" ").append(lines[++i].substr(kUsage.size()));
-      result += fit_line(usage, width);
+    const std::string_view line = lines[i];
+    const std::size_t column = column_of_text(line);
+    if (column == 0) {
+      result += fit_line(line, width);
       continue;
     }
-    if (!is_described(lines[i])) {
-      result += fit_line(lines[i], width);
-      continue;
-    }
-    const std::string_view head = lines[i].substr(0, kHelpColumn);
-    std::string description(lines[i].substr(kHelpColumn));
-    while (i + 1 < lines.size() && goes_on(lines[i + 1]))
-      description.append(" ").append(lines[++i].substr(kHelpColumn));
-    result += wrap(head, description, width);
+    std::string text(line.substr(column));
+    while (i + 1 < lines.size() && lines[i + 1].find_first_not_of(' ') == column)
+      text.append(" ").append(lines[++i].substr(column));
+    result += wrap(line.substr(0, column), text, width);
   }
   return result;
 }
@@ -107,18 +89,12 @@ std::string HelpLayout::make_help(const CLI::App* app, std::string name,
          make_groups(app, mode) + make_subcommands(app, mode) + "\n" + app->get_footer() + "\n";
 }
 
-std::string HelpLayout::make_positionals(const CLI::App* app) const {
-  const std::vector<const CLI::Option*> positionals =
-      app->get_options([](const CLI::Option* option) {
-        return !option->get_group().empty() && option->get_positional();
-      });
-  return positionals.empty() ? "" : make_group("Positionals", true, positionals);
-}
-
 std::string HelpLayout::make_group(std::string group, bool is_positional,
                                    std::vector<const CLI::Option*> options) const {
   if (group == kMoreAxes && !whole_) return more_axes_text(options);
-  std::string text = "\n" + (group == "OPTIONS" ? "Options" : group) + ":\n";
+  if (is_positional) group = "Positionals";
+  if (group == "OPTIONS") group = "Options";
+  std::string text = "\n" + group + ":\n";
   for (const CLI::Option* option : options) text += make_option(option, is_positional);
   return text;
 }

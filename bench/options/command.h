@@ -46,8 +46,8 @@ std::string usage_text(std::string_view call);
 
 /// A whole help, as it is for 80 columns, broken anew for fewer: descriptions stay in their column,
 /// a command that is broken ends its line with a backslash, so that it can still be copied.
-/// @param width  of the terminal [columns]; from 80 on the text stays as it is
-std::string fit_help(std::string_view text, std::size_t width);
+/// @param width  of the terminal [columns]; from 80 on the help stays as it is
+std::string fit_help(std::string_view help, std::size_t width);
 
 /// Lays --help out. CLI11 has a layout of its own, but not the same one in each release (2.6 breaks
 /// lines anew, and writes headings in capitals), and fit_help() goes by this one.
@@ -55,7 +55,6 @@ class HelpLayout : public CLI::Formatter {
  public:
   std::string make_help(const CLI::App* app, std::string name,
                         CLI::AppFormatMode mode) const override;
-  std::string make_positionals(const CLI::App* app) const override;
   /// A group of options. Of kMoreAxes only the names, unless the help is that of --help-all.
   std::string make_group(std::string group, bool is_positional,
                          std::vector<const CLI::Option*> options) const override;
