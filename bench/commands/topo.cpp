@@ -263,7 +263,8 @@ ExitStatus run_here(const TopoOptions& options, const std::vector<PlannedCase>& 
   context["rdmameter"].update(more);
   RunOutput output(options.output, context, cases);
   tell_predictions(output, options, context);
-  const RunTally tally = run_cases(cases, flags, measurer, invocation.interrupt.word(), output);
+  const RunTally tally =
+      run_range(cases, {0, cases.size()}, flags, measurer, invocation.interrupt.word(), output);
   output.finish(tally);
   return tally.status();
 }

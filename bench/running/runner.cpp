@@ -71,29 +71,23 @@ class SilentReporter : public benchmark::BenchmarkReporter {
 
 class Run {
  public:
-  /// @param begun  cases that were run before
-  /// @param until  decides instead of `repetitions`; null: nothing does
+  /// @param earlier  goes on counting; borrowed
+  /// @param all      repetitions of all cases, with the earlier ones
+  /// @param until    decides instead of `repetitions`; null: nothing does
   Run(const std::vector<PlannedCase>& cases, std::uint64_t repetitions, Measurer& measurer,
-      const StopFlag& stop, RunListener& listener, std::size_t begun = 0,
+      const StopFlag& stop, RunListener& listener, EarlierRounds& earlier, std::uint64_t all,
       const Until* until = nullptr)
       : cases_(cases),
         progress_(cases.size()),
         repetitions_(repetitions),
-        begun_(begun * repetitions),
-        all_(cases.size() * repetitions),
+        all_(all),
         measurer_(measurer),
         stop_(stop),
         listener_(listener),
-        until_(until) {}
-
-  /// Goes on after earlier rounds. @param all  repetitions of these and of this one
-  void go_on(const EarlierRounds& earlier, std::uint64_t all) {
-    for (std::size_t i = 0; i < cases_.size(); ++i) progress_[i].repetitions = earlier.repeated[i];
-    begun_ = earlier.begun;
-    all_ = all;
+        earlier_(earlier),
+        until_(until) {
+    earlier_.repeated.resize(cases.size());
   }
-  /// Of the case, in this round and before.
-  std::uint64_t repeated(std::size_t index) const { return progress_[index].repetitions; }
 
   /// One repetition. Never throws, since it is called by Google Benchmark.
   /// @return  time per operation [s]; 0 where nothing was measured
@@ -112,7 +106,6 @@ class Run {
 
  private:
   struct Progress {
-    std::uint64_t repetitions = 0;
     bool ended = false;  ///< for a reason of its own: it was skipped, or settled
     // Only with until_:
     std::optional<Settling> settling;
@@ -128,10 +121,11 @@ class Run {
 
   const std::vector<PlannedCase>& cases_;
   std::vector<Progress> progress_;
-  std::uint64_t repetitions_, begun_, all_;
+  std::uint64_t repetitions_, all_;
   Measurer& measurer_;
   const StopFlag& stop_;
   RunListener& listener_;
+  EarlierRounds& earlier_;
   const Until* until_;
   RunTally tally_;
   bool ended_as_asked_ = false;  ///< the last one, by an interrupt
@@ -166,14 +160,13 @@ double Run::repeat(std::size_t index) noexcept {
 /// Of the repetition that begins.
 RowPlace Run::place_of(std::size_t index) {
   const std::string& name = cases_[index].name;
-  const std::uint64_t repetition = progress_[index].repetitions++;
-  if (until_ == nullptr) {
-    listener_.begin(name, begun_++, all_);
-    const std::uint64_t before = repetition / repetitions_ * repetitions_;  // of earlier rounds
-    return {cases_[index], index, repetition, before + repetitions_};
-  }
-  listener_.begin(fmt::format("{} ({})", name, repetition + 1), index, cases_.size());
-  return {cases_[index], index, repetition, repetitions_};
+  const std::uint64_t repetition = earlier_.repeated[index]++;
+  if (until_ == nullptr)
+    listener_.begin(name, earlier_.begun++, all_);
+  else
+    listener_.begin(fmt::format("{} ({})", name, repetition + 1), index, cases_.size());
+  const std::uint64_t before = repetition / repetitions_ * repetitions_;  // of earlier rounds
+  return {cases_[index], index, repetition, before + repetitions_};
 }
 
 void Run::settle(Progress& progress, Row& row, double spent_ns) {
@@ -186,8 +179,9 @@ void Run::settle(Progress& progress, Row& row, double spent_ns) {
     row.until = progress.settling->add(row, progress.spent_ns);
     progress.ended |= row.until.has_value();
   }
-  progress.ended |= progress.repetitions == repetitions_;
-  if (progress.ended) row.repetitions = progress.repetitions;
+  const std::uint64_t repeated = row.repetition + 1;
+  progress.ended |= repeated == repetitions_;
+  if (progress.ended) row.repetitions = repeated;
 }
 
 Row Run::measure(const RowPlace& place) {
@@ -261,15 +255,12 @@ RunTally& RunTally::operator+=(const RunTally& more) {
   return *this;
 }
 
-RunTally run_cases(const std::vector<PlannedCase>& cases, const BenchmarkFlags& flags,
-                   Measurer& measurer, const StopFlag& stop, RunListener& listener) {
-  return run_range(cases, {0, cases.size()}, flags, measurer, stop, listener);
-}
-
 RunTally run_range(const std::vector<PlannedCase>& cases, CaseRange range,
                    const BenchmarkFlags& flags, Measurer& measurer, const StopFlag& stop,
                    RunListener& listener) {
-  Run run(cases, flags.repetitions, measurer, stop, listener, range.first);
+  EarlierRounds before{.begun = range.first * flags.repetitions};
+  Run run(cases, flags.repetitions, measurer, stop, listener, before,
+          cases.size() * flags.repetitions);
   benchmark::ClearRegisteredBenchmarks();
   for (std::size_t index = range.first; index < range.first + range.count; ++index) {
     // Every repetition finishes its one iteration, whatever became of it: Google Benchmark 1.7.1
@@ -300,24 +291,22 @@ RunTally run_interleaved(const std::vector<PlannedCase>& cases, std::uint64_t re
 RunTally run_round(const std::vector<PlannedCase>& cases, const RepetitionRound& round,
                    EarlierRounds& earlier, Measurer& measurer, const StopFlag& stop,
                    RunListener& listener) {
-  Run run(cases, round.repetitions, measurer, stop, listener);
   const std::uint64_t all = earlier.begun + round.which.size() * round.repetitions;
-  earlier.repeated.resize(cases.size());
-  run.go_on(earlier, all);
+  Run run(cases, round.repetitions, measurer, stop, listener, earlier, all);
   std::mt19937_64 random(round.seed);
   for (std::uint64_t repetition = 0; repetition < round.repetitions; ++repetition) {
     std::vector<std::size_t> order = round.which;
     if (round.repetitions > 1) shuffle(order, random);
     for (const std::size_t index : order) run.repeat(index);
   }
-  for (const std::size_t index : round.which) earlier.repeated[index] = run.repeated(index);
   earlier.begun = all;
   return run.finish();
 }
 
 RunTally run_until(const std::vector<PlannedCase>& cases, CaseRange range, const Until& until,
                    Measurer& measurer, const StopFlag& stop, RunListener& listener) {
-  Run run(cases, until.repetitions, measurer, stop, listener, range.first, &until);
+  EarlierRounds none;
+  Run run(cases, until.repetitions, measurer, stop, listener, none, cases.size(), &until);
   for (std::size_t index = range.first; index < range.first + range.count; ++index)
     while (!run.ended(index)) run.repeat(index);
   return run.finish();

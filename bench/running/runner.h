@@ -72,19 +72,15 @@ struct CaseRange {
 /// the case, which has its row, and the run is interrupted only where something was left to do.
 /// Errors of the listener end the run and come out.
 /// @param cases  those that the filter selected
-RunTally run_cases(const std::vector<PlannedCase>& cases, const BenchmarkFlags& flags,
-                   Measurer& measurer, const StopFlag& stop, RunListener& listener);
-
-/// As run_cases(), but only some of them, which this measurer measures. The listener hears of them
-/// in their places among all.
-/// @pre  the cases before them have been run
+/// @param range  which of them this measurer measures. The listener hears of them in their places
+///               among all. Those before them have been run
 RunTally run_range(const std::vector<PlannedCase>& cases, CaseRange range,
                    const BenchmarkFlags& flags, Measurer& measurer, const StopFlag& stop,
                    RunListener& listener);
 
-/// As run_cases(), but repetition by repetition, each of all cases in an order of its own: what
-/// changes in the course of a run (clocks, temperatures, what a launcher has piled up) is no
-/// difference between cases then. A single repetition has the cases in their own order.
+/// As run_range(), of all, but repetition by repetition, each in an order of its own: what changes
+/// in the course of a run (clocks, temperatures, what a launcher has piled up) is no difference
+/// between cases then. A single repetition has the cases in their own order.
 /// @param seed  draws the orders: the same seed, the same orders, on every machine
 RunTally run_interleaved(const std::vector<PlannedCase>& cases, std::uint64_t repetitions,
                          std::uint64_t seed, Measurer& measurer, const StopFlag& stop,

@@ -38,7 +38,7 @@ struct Unheard : RunListener {
   void row(const Row&) override {}
 };
 
-/// @return what run_cases() allocates until the first case is measured [B]
+/// @return what run_range() allocates until the first case is measured [B]
 std::uint64_t allocated_before_the_first(std::uint64_t count) {
   std::string list = "1";
   for (std::uint64_t size_bytes = 2; size_bytes <= count; ++size_bytes)
@@ -59,7 +59,7 @@ std::uint64_t allocated_before_the_first(std::uint64_t count) {
   }};
   Unheard listener;
   before_bytes = allocated_bytes;
-  EXPECT_TRUE(run_cases(cases, flags, measurer, stop, listener).interrupted);
+  EXPECT_TRUE(run_range(cases, {0, cases.size()}, flags, measurer, stop, listener).interrupted);
   EXPECT_EQ(measurer.measured.size(), 1U);
   return before_bytes;
 }

@@ -55,7 +55,8 @@ std::vector<PlannedCase> sizes(std::string_view list) {
 struct Runner : testing::Test {
   RunTally run(const std::vector<PlannedCase>& cases, std::vector<std::string> arguments = {}) {
     arguments.insert(arguments.begin(), "--benchmark_enable_random_interleaving=false");
-    return run_cases(cases, initialize_benchmark(arguments, repetitions), measurer, stop, rows);
+    return run_range(cases, {0, cases.size()}, initialize_benchmark(arguments, repetitions),
+                     measurer, stop, rows);
   }
 
   std::uint64_t repetitions = 1;
