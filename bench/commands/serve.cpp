@@ -95,41 +95,39 @@ std::string client_command(const std::string& address, const std::string& token,
   return fmt::format("with\n  {} {}", command, shell_text({"--token-file", token_file}));
 }
 
-/// A token that was drawn for this machine's own clients.
-bool leaves_token(const Server& server, const std::string& given) {
-  return server.loopback_only() && server.token() != given;
-}
-
-/// The token where the user's clients find it, for as long as this lives.
+/// A token that was drawn for this machine's own clients, where they find it, for as long as this
+/// lives.
 class LeftToken {
  public:
+  /// @param server  borrowed
   /// @throws UsageError  there is no place that other users cannot reach
   LeftToken(const Server& server, const std::string& given)
-      : port_(server.port()), token_(server.token()), left_(leaves_token(server, given)) {
+      : server_(server), left_(server.loopback_only() && server.token() != given) {
     if (left_)
-      path_ = folders_.leave(port_, token_);
+      path_ = folders_.leave(server.port(), server.token());
     else if (server.loopback_only())
-      folders_.remove(port_);  // of one that was killed
+      folders_.remove(server.port());  // of one that was killed
   }
   LeftToken(LeftToken&&) = delete;
   ~LeftToken() {
-    if (left_) folders_.remove(port_);
+    if (left_) folders_.remove(server_.port());
   }
+
+  bool left() const { return left_; }  ///< else the user has given it, or other machines may come
 
   /// Leaves it anew where it has gone: /tmp is swept of what is old, and a runtime folder goes when
   /// its user logs out.
   void keep() noexcept {
     if (!left_ || access(path_.c_str(), F_OK) == 0) return;
     try {
-      path_ = folders_.leave(port_, token_);
+      path_ = folders_.leave(server_.port(), server_.token());
     } catch (const std::exception&) {  // its clients are told that there is none
     }
   }
 
  private:
   const TokenFolders folders_ = TokenFolders::of_this_user();
-  const std::uint16_t port_;
-  const std::string token_;
+  const Server& server_;
   const bool left_;
   std::string path_;
 };
@@ -152,9 +150,8 @@ void announce_to_owner(const Address& bound) {
 }
 
 void announce(const Server& server, const Address& bound, const ServeArguments& options,
-              const std::string& given) {
+              const std::string& given, bool left) {
   const std::string& token = server.token();
-  const bool left = leaves_token(server, given);
   tell_lines("rdmameter: listening on {}; measure from {}{} {}\n", bound.text(),
              server.loopback_only() ? "this machine" : "another machine",
              left ? ", as this user," : "",
@@ -210,7 +207,7 @@ ExitStatus serve(const ServeArguments& options, const Invocation& invocation) {
                 invocation.interrupt);
   LeftToken left{server, given};
   const Address bound{bind.host, server.port()};
-  if (!options.token_stdin) announce(server, bound, options, given);
+  if (!options.token_stdin) announce(server, bound, options, given, left.left());
   std::optional<WatchThread> owner;
   if (options.token_stdin) {
     announce_to_owner(bound);
