@@ -123,13 +123,10 @@ class BackgroundTraffic {
   void hear(const ProgressInterval& interval) {
     {
       const std::scoped_lock lock{mutex_};
-      const auto now = Clock::now();
-      if (samples_.empty()) {
-        if (interval.operations == 0) return;
-        samples_.push_back({now, 0});  // the first interval may be a part of one
-      } else {
-        samples_.push_back({now, samples_.back().operations + interval.operations});
-      }
+      const bool first = samples_.empty();  // may be a part of an interval
+      if (first && interval.operations == 0) return;
+      samples_.push_back(
+          {Clock::now(), first ? 0 : samples_.back().operations + interval.operations});
     }
     changed_.notify_all();
   }

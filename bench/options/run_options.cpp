@@ -204,16 +204,15 @@ std::optional<RunTarget::Kind> local_target(const RunOptions& options) {
 /// Of the cases, or of what goes on beside them.
 bool file_memory(const RunOptions& options) {
   const auto is_file = [](const std::string& memory) { return memory.starts_with(kFileMemory); };
-  return std::ranges::any_of(options.suites,
-                             [&](const Suite& suite) {
-                               return std::ranges::any_of(suite.given, [&](const GivenAxis& given) {
-                                 return given.option() == "memory" &&
-                                        std::ranges::any_of(given.values, is_file);
-                               });
-                             }) ||
-         std::ranges::any_of(options.backgrounds, [&](const auto& one) {
-           return is_file(one->test_case.initiator.memory);
-         });
+  const auto of_suite = [&](const Suite& suite) {
+    const GivenAxis* const memory = find_given(suite.given, "memory");
+    return memory != nullptr && std::ranges::any_of(memory->values, is_file);
+  };
+  const auto of_background = [&](const auto& one) {
+    return is_file(one->test_case.initiator.memory);
+  };
+  return std::ranges::any_of(options.suites, of_suite) ||
+         std::ranges::any_of(options.backgrounds, of_background);
 }
 
 /// What the command line does not say the plan does.

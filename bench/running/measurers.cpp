@@ -16,17 +16,16 @@ namespace rdmameter {
 namespace {
 
 /// A measurer, and the server of its responder.
-template <class Server>
 class MeasurerWithServer final : public MeasurerOver {
  public:
-  MeasurerWithServer(std::unique_ptr<Server> server, std::unique_ptr<Measurer> measurer)
+  MeasurerWithServer(std::shared_ptr<const void> server, std::unique_ptr<Measurer> measurer)
       : MeasurerOver(*measurer), server_(std::move(server)), measurer_(std::move(measurer)) {}
 
   Outcome measure(const TestCase& test_case) override { return measurer_->measure(test_case); }
   void set_background(const TestCase* test_case) override { measurer_->set_background(test_case); }
 
  private:
-  std::unique_ptr<Server> server_;
+  std::shared_ptr<const void> server_;  ///< of any class; here alone
   std::unique_ptr<Measurer> measurer_;  ///< says bye before the server goes
 };
 
@@ -70,8 +69,7 @@ std::unique_ptr<Measurer> make_traffic_measurer(const RunTarget& target,
     auto server = std::make_unique<LoopbackServer>(clock, interrupt);
     auto initiator =
         make_initiator(with_server(target.session, *server), test_case, clock, interrupt);
-    return std::make_unique<MeasurerWithServer<LoopbackServer>>(std::move(server),
-                                                                std::move(initiator));
+    return std::make_unique<MeasurerWithServer>(std::move(server), std::move(initiator));
   };
   try {
     return open(first);
@@ -140,7 +138,7 @@ std::unique_ptr<Measurer> make_measurer(const RunTarget& asked, std::span<const 
   if (loops > 0)
     measurer = make_background_measurer(std::move(measurer), make_background, loops, interrupt);
   if (server == nullptr) return measurer;
-  return std::make_unique<MeasurerWithServer<RemoteServer>>(std::move(server), std::move(measurer));
+  return std::make_unique<MeasurerWithServer>(std::move(server), std::move(measurer));
 }
 
 }  // namespace rdmameter

@@ -17,6 +17,7 @@
 #include "core/log/print.h"
 #include "reports/summary/metric.h"
 #include "reports/text/terminal_lines.h"
+#include "reports/text/text.h"
 
 namespace rdmameter {
 
@@ -57,21 +58,16 @@ std::string sweep_line(const SweepPoint& point) {
 /// ";  half RTT p50 12.3 µs, p99 20.1 µs, max 105.0 ms, 3 lost", as the line of the case has them;
 /// empty: there is nothing to tell.
 std::string latency_text(const std::optional<IntervalLatency>& latency, bool half) {
-  std::string text, before = half ? ";  half RTT " : ";  ";
-  const auto add = [&](const std::string& more) { text += std::exchange(before, ", ") + more; };
-  const auto add_time = [&](std::string_view name, std::optional<std::uint64_t> ns) {
-    if (!ns) return;
-    const double shown = static_cast<double>(*ns) / (half ? 2 : 1);
-    add(fmt::format("{} {}", name, metric_text(Metric::p50, shown)));
-  };
-  if (!latency) return text;
-  add_time("p50", latency->p50);
-  add_time("p99", latency->p99);
-  add_time("max", latency->max);
-  if (latency->lost == 0) return text;
-  if (text.empty()) before = ";  ";
-  add(fmt::format("{} lost", latency->lost));
-  return text;
+  if (!latency) return "";
+  std::string text;
+  for (const auto& [name, ns] :
+       {std::pair("p50", latency->p50), {"p99", latency->p99}, {"max", latency->max}})
+    if (ns)
+      add_item(text,
+               fmt::format("{}{} {}", half && text.empty() ? "half RTT " : "", name,
+                           metric_text(Metric::p50, static_cast<double>(*ns) / (half ? 2 : 1))));
+  if (latency->lost > 0) add_item(text, fmt::format("{} lost", latency->lost));
+  return text.empty() ? text : ";  " + text;
 }
 
 }  // namespace
