@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // rdmameter generate: the man page and the completion of shells, as the build installs them.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
+#include <array>
 #include <memory>
+#include <string_view>
 
 #include "bench/generate/command_tree.h"
 #include "bench/options/command.h"
 #include "bench/perftest/tool.h"
 #include "core/base/error.h"
+#include "core/base/lists.h"
 #include "core/log/print.h"
 #include "core/test_case/catalog.h"
 #include "topologies/graphs/graph.h"
@@ -15,35 +20,32 @@
 namespace rdmameter {
 namespace {
 
+struct Product {
+  std::string_view name;
+  std::string (*text)(const std::vector<CommandEntry>& commands);
+};
+constexpr std::array kProducts{Product{"man", man_page}, Product{"bash", bash_completion},
+                               Product{"zsh", zsh_completion}, Product{"fish", fish_completion}};
+
+std::string names_of(const auto& list, const auto& name) {
+  return fmt::format("{}", fmt::join(mapped(list, name), " "));
+}
+
 /// What stands in a command line where no option is, as far as we know the words.
-std::vector<std::string> known_words(const std::string& command) {
-  std::vector<std::string> words;
-  if (command == "run") {
-    words.emplace_back("all");
-    for (const Test& test : catalog()) words.emplace_back(test.name);
-  } else if (command == "topo") {
-    for (const Shape* shape : shapes()) words.emplace_back(shape->name);
-  } else if (command == "perftest") {
-    for (const PerftestTool& tool : perftest_tools()) words.emplace_back(tool.name);
-  } else if (command == "generate") {
-    words = {"man", "bash", "zsh", "fish"};
-  }
-  return words;
+std::string known_words(const std::string& command) {
+  if (command == "run") return "all " + names_of(catalog(), &Test::name);
+  if (command == "topo") return names_of(shapes(), &Shape::name);
+  if (command == "perftest") return names_of(perftest_tools(), &PerftestTool::name);
+  if (command == "generate") return names_of(kProducts, &Product::name);
+  return "";
 }
 
 ExitStatus generate(const CLI::App& program, const std::string& what) {
+  const auto* const product = std::ranges::find(kProducts, what, &Product::name);
+  if (product == kProducts.end()) throw UsageError("generate: say what: man, bash, zsh or fish");
   std::vector<CommandEntry> commands = command_tree(program);
   for (CommandEntry& command : commands) command.words = known_words(command.name());
-  if (what == "man")
-    print_text(man_page(commands, RDMAMETER_VERSION));
-  else if (what == "bash")
-    print_text(bash_completion(commands));
-  else if (what == "zsh")
-    print_text(zsh_completion(commands));
-  else if (what == "fish")
-    print_text(fish_completion(commands));
-  else
-    throw UsageError("generate: say what: man, bash, zsh or fish");
+  print_text(product->text(commands));
   return ExitStatus::pass;
 }
 

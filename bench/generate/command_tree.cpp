@@ -10,6 +10,7 @@
 #include <memory>
 
 #include "core/base/parse_value.h"
+#include "reports/text/text.h"
 
 namespace rdmameter {
 namespace {
@@ -31,7 +32,7 @@ CommandEntry command_of(const CLI::App& app, std::vector<std::string> path) {
   CommandEntry command{
       .path = std::move(path), .summary = app.get_description(), .footer = app.get_footer()};
   for (const CLI::App* sub : app.get_subcommands(nullptr))
-    command.subcommands.push_back(sub->get_name());
+    add_item(command.subcommands, sub->get_name(), " ");
   const auto formatter = std::dynamic_pointer_cast<CLI::Formatter>(app.get_formatter());
   if (formatter) command.usage = one_line(formatter->make_usage(&app, ""));
   constexpr std::string_view kUsage = "Usage: ";
@@ -68,10 +69,10 @@ std::string one_line(std::string text) {
   return text;
 }
 
-std::vector<std::string> OptionEntry::words() const {
-  std::vector<std::string> list;
+std::string OptionEntry::words() const {
+  std::string list;
   for (const std::string_view word : split(value, "|"))
-    if (!word.empty() && !has_upper(word)) list.emplace_back(word);  // N, FILE: what it is, no word
+    if (!word.empty() && !has_upper(word)) add_item(list, word, " ");  // N, FILE: what it is
   return list;
 }
 

@@ -17,17 +17,16 @@ struct OptionEntry {
   std::string value;               ///< "FILE", "rc|uc|ud"; empty: a flag
   std::string text;                ///< what it does, on one line
 
-  /// Words among the values; empty: there are none.
-  std::vector<std::string> words() const;
+  std::string words() const;  ///< among the values, with blanks between; empty: there are none
   bool takes_file() const;
 };
 
 struct CommandEntry {
-  std::vector<std::string> path;         ///< {"history", "add"}; empty: the program
-  std::vector<std::string> subcommands;  ///< their names, in the order of their declaration
+  std::vector<std::string> path;  ///< {"history", "add"}; empty: the program
+  std::string subcommands;        ///< their names, in the order of their declaration: "add show"
   std::string summary, usage, footer;
   std::vector<OptionEntry> options, positionals;
-  std::vector<std::string> words;  ///< for positionals, beside files; the caller's to fill
+  std::string words;  ///< for positionals, beside files, with blanks between; the caller's to fill
 
   std::string name() const;  ///< "history add"
 };
@@ -38,8 +37,8 @@ std::vector<CommandEntry> command_tree(const CLI::App& program);
 /// Lines of a text become one.
 std::string one_line(std::string text);
 
-/// The man page, in roff for man(7). @param version  of the program
-std::string man_page(const std::vector<CommandEntry>& commands, const std::string& version);
+/// The man page, in roff for man(7).
+std::string man_page(const std::vector<CommandEntry>& commands);
 
 std::string bash_completion(const std::vector<CommandEntry>& commands);
 std::string zsh_completion(const std::vector<CommandEntry>& commands);

@@ -6,25 +6,22 @@
 #include <algorithm>
 
 #include "bench/generate/command_tree.h"
+#include "reports/text/text.h"
 
 namespace rdmameter {
 namespace {
 
-std::string joined(const std::vector<std::string>& words) {
-  return fmt::format("{}", fmt::join(words, " "));
-}
-
-std::vector<std::string> option_names(const CommandEntry& command) {
-  std::vector<std::string> names;
+std::string option_names(const CommandEntry& command) {
+  std::string names;
   for (const OptionEntry& option : command.options)
-    names.insert(names.end(), option.names.begin(), option.names.end());
+    for (const std::string& name : option.names) add_item(names, name, " ");
   return names;
 }
 
 /// What may stand where no option is.
-std::vector<std::string> positional_words(const CommandEntry& command) {
-  std::vector<std::string> words = command.subcommands;
-  words.insert(words.end(), command.words.begin(), command.words.end());
+std::string positional_words(const CommandEntry& command) {
+  std::string words = command.subcommands;
+  if (!command.words.empty()) add_item(words, command.words, " ");
   return words;
 }
 
@@ -54,7 +51,7 @@ std::string bash_values(const CommandEntry& command) {
     for (const std::string& name : option.names)
       patterns.push_back(fmt::format("'{} {}'", command.name(), name));
     const std::string action =
-        option.takes_file() ? "files=1" : fmt::format("words='{}'", joined(option.words()));
+        option.takes_file() ? "files=1" : fmt::format("words='{}'", option.words());
     text += fmt::format("        {}) {} ;;\n", fmt::join(patterns, " | "), action);
   }
   return text;
@@ -62,8 +59,8 @@ std::string bash_values(const CommandEntry& command) {
 
 std::string bash_words(const CommandEntry& command) {
   return fmt::format("            '{} -'*) words='{}' ;;\n            '{} '*) words='{}'{} ;;\n",
-                     command.name(), joined(option_names(command)), command.name(),
-                     joined(positional_words(command)), takes_files(command) ? " files=1" : "");
+                     command.name(), option_names(command), command.name(),
+                     positional_words(command), takes_files(command) ? " files=1" : "");
 }
 
 // ---- zsh
@@ -80,10 +77,10 @@ std::string zsh_escaped(std::string_view text) {
 
 std::string zsh_action(const OptionEntry& option) {
   if (option.value.empty()) return "";
-  const std::vector<std::string> words = option.words();
+  const std::string words = option.words();
   const std::string action = option.takes_file() ? "_files"
                              : words.empty()     ? " "
-                                                 : fmt::format("({})", joined(words));
+                                                 : fmt::format("({})", words);
   return fmt::format(":{}:{}", zsh_escaped(option.value), action);
 }
 
@@ -98,22 +95,14 @@ std::string zsh_command(const CommandEntry& command) {
     for (const std::string& name : option.names)
       text += fmt::format(" \\\n        '{}{}[{}]{}'", name, zsh_equals(name, option),
                           zsh_escaped(brief(option.text)), zsh_action(option));
-  const std::vector<std::string> words = positional_words(command);
-  if (!words.empty())
-    text += fmt::format(" \\\n        '*: :({})'", joined(words));
+  if (const std::string words = positional_words(command); !words.empty())
+    text += fmt::format(" \\\n        '*: :({})'", words);
   else if (takes_files(command))
     text += " \\\n        '*:file:_files'";
   return text + " ;;\n";
 }
 
 // ---- fish
-
-/// The words after the program's name begin with those of the command. A command that has
-/// subcommands is at its end there.
-std::string fish_condition(const CommandEntry& command) {
-  return fmt::format("__rdmameter_{} {}", command.subcommands.empty() ? "is_in" : "is_at",
-                     joined(command.path));
-}
 
 std::string fish_option(const std::string& condition, const OptionEntry& option) {
   std::string text = fmt::format("complete -c rdmameter -n '{}'", condition);
@@ -122,7 +111,7 @@ std::string fish_option(const std::string& condition, const OptionEntry& option)
   if (option.takes_file())
     text += " -r -F";
   else if (const auto words = option.words(); !words.empty())
-    text += fmt::format(" -x -a '{}'", joined(words));
+    text += fmt::format(" -x -a '{}'", words);
   else if (!option.value.empty())
     text += " -x";
   return text + fmt::format(" -d '{}'\n", quoted_text(brief(option.text)));
@@ -167,8 +156,8 @@ std::string bash_completion(const std::vector<CommandEntry>& commands) {
       "    fi\n"
       "}}\n"
       "complete -F _rdmameter rdmameter\n",
-      fmt::join(parents, " | "), joined(commands.front().subcommands),
-      joined(option_names(commands.front())), values, words);
+      fmt::join(parents, " | "), commands.front().subcommands, option_names(commands.front()),
+      values, words);
 }
 
 std::string zsh_completion(const std::vector<CommandEntry>& commands) {
@@ -206,7 +195,7 @@ std::string zsh_completion(const std::vector<CommandEntry>& commands) {
       "else\n"
       "    compdef _rdmameter rdmameter\n"
       "fi\n",
-      names, joined(option_names(commands.front())), fmt::join(parents, "|"), cases);
+      names, option_names(commands.front()), fmt::join(parents, "|"), cases);
 }
 
 std::string fish_completion(const std::vector<CommandEntry>& commands) {
@@ -223,11 +212,13 @@ std::string fish_completion(const std::vector<CommandEntry>& commands) {
       "end\n"
       "complete -c rdmameter -f\n";
   for (const CommandEntry& command : commands) {
-    const std::string condition = fish_condition(command);
+    // The words after the program's name begin with those of the command. A command that has
+    // subcommands is at its end there.
+    const std::string condition = fmt::format(
+        "__rdmameter_{} {}", command.subcommands.empty() ? "is_in" : "is_at", command.name());
     for (const OptionEntry& option : command.options) text += fish_option(condition, option);
-    const std::vector<std::string> words = positional_words(command);
-    if (!words.empty())
-      text += fmt::format("complete -c rdmameter -n '{}' -a '{}'\n", condition, joined(words));
+    if (const std::string words = positional_words(command); !words.empty())
+      text += fmt::format("complete -c rdmameter -n '{}' -a '{}'\n", condition, words);
     else if (takes_files(command))
       text += fmt::format("complete -c rdmameter -n '{}' -F\n", condition);
   }

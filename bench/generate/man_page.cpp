@@ -91,11 +91,11 @@ std::string command_text(const CommandEntry& command, bool told) {
 
 }  // namespace
 
-std::string man_page(const std::vector<CommandEntry>& commands, const std::string& version) {
+std::string man_page(const std::vector<CommandEntry>& commands) {
   const CommandEntry& program = commands.front();
   // AD: groff 1.23 adjusts lines again as it says, at each paragraph.
-  std::string text = fmt::format(
-      ".TH RDMAMETER 1 \"\" \"rdmameter {}\" \"User Commands\"\n.ad l\n.ds AD l\n.nh\n", version);
+  std::string text = ".TH RDMAMETER 1 \"\" \"rdmameter " RDMAMETER_VERSION
+                     "\" \"User Commands\"\n.ad l\n.ds AD l\n.nh\n";
   text += fmt::format(".SH NAME\nrdmameter \\- {}\n.SH SYNOPSIS\n.PD 0\n",
                       roff(one_line(program.summary)));
   for (const CommandEntry& command : commands)
