@@ -10,7 +10,6 @@
 #include <cstdlib>
 #include <filesystem>
 #include <functional>
-#include <iterator>
 #include <memory>
 #include <optional>
 #include <random>
@@ -41,7 +40,7 @@ namespace {
 // a block, and any other disturbance falls on either side by chance.
 
 struct AbPlan {
-  Variant a, b;
+  std::array<Variant, 2> sides;     ///< A and B
   bool against_itself = false;      ///< --aa
   std::vector<std::string> common;  ///< what `run` is told on both sides
   /// Blocks of each case after which a look decides what is still open; ascending. The last is all.
@@ -63,8 +62,7 @@ class ScratchDirectory {
     std::error_code ignored;
     std::filesystem::remove_all(path_, ignored);
   }
-  ScratchDirectory(const ScratchDirectory&) = delete;
-  ScratchDirectory& operator=(const ScratchDirectory&) = delete;
+  ScratchDirectory(ScratchDirectory&&) = delete;
   std::string file(const char* name) const { return path_ / name; }
 
  private:
@@ -88,8 +86,8 @@ std::string filter_of(const std::string& name) {
 }
 
 /// What of one case one side measures once, in a process of its own.
-std::vector<Row> measure_once(const AbPlan& plan, const Variant& side, const std::string& filter,
-                              nlohmann::ordered_json& context, const InterruptSource& interrupt) {
+ResultFile measure_once(const AbPlan& plan, const Variant& side, const std::string& filter,
+                        const InterruptSource& interrupt) {
   const ScratchDirectory scratch;
   const std::string output = scratch.file("block.json");
   auto variables = side.variables;
@@ -99,15 +97,15 @@ std::vector<Row> measure_once(const AbPlan& plan, const Variant& side, const std
                 interrupt);
   const bool measured = end.status == 0 || end.status == static_cast<int>(ExitStatus::failed);
   if (!measured || !std::filesystem::exists(output)) fail(side, end.status);
-  ResultFile result = read_result(output);
-  context = std::move(result.context);
-  return std::move(result.rows);
+  return read_result(output);
 }
 
 nlohmann::ordered_json context_of(const AbPlan& plan, nlohmann::ordered_json context) {
   context["rdmameter"]["command"] = plan.command;
-  context["rdmameter"]["ab"] = {
-      {"a", plan.a.text}, {"b", plan.b.text}, {"aa", plan.against_itself}, {"looks", plan.looks}};
+  context["rdmameter"]["ab"] = {{"a", plan.sides[0].text},
+                                {"b", plan.sides[1].text},
+                                {"aa", plan.against_itself},
+                                {"looks", plan.looks}};
   return context;
 }
 
@@ -125,12 +123,13 @@ std::vector<std::string> names_of_side(const AbPlan& plan, const Variant& side,
 /// One case of both sides: its index, and what makes a process measure it alone.
 struct AbCase {
   std::size_t index;
-  std::string filter_a, filter_b;
+  std::array<std::string, 2> filters;  ///< by side
 };
 
 /// What too few blocks cannot show is said before they are measured.
 std::vector<AbCase> cases_of(const AbPlan& plan, const InterruptSource& interrupt) {
-  const auto a = names_of_side(plan, plan.a, interrupt), b = names_of_side(plan, plan.b, interrupt);
+  const auto a = names_of_side(plan, plan.sides[0], interrupt),
+             b = names_of_side(plan, plan.sides[1], interrupt);
   if (a.size() != b.size())
     throw UsageError(
         "side A measures {} cases, side B {}: give each side one value for what "
@@ -140,7 +139,8 @@ std::vector<AbCase> cases_of(const AbPlan& plan, const InterruptSource& interrup
       power_remark(plan.looks.back(), a.size(), Replication::blocks, plan.looks.size());
   if (!remark.empty()) tell_lines("rdmameter: {}\n", remark);
   std::vector<AbCase> cases;
-  for (std::size_t i = 0; i < a.size(); ++i) cases.push_back({i, filter_of(a[i]), filter_of(b[i])});
+  for (std::size_t i = 0; i < a.size(); ++i)
+    cases.push_back({i, {filter_of(a[i]), filter_of(b[i])}});
   return cases;
 }
 
@@ -159,30 +159,28 @@ class BlockMeasurement {
   /// Both sides of a case, one after the other. The order is drawn, so that whatever disturbs the
   /// machine meets either side alike, periodic or not.
   void measure_block(const AbCase& one, std::uint64_t block) {
-    const bool b_first = (engine_() & 1) != 0;
-    for (const bool b_side : {b_first, !b_first}) {
-      const Variant& side = b_side ? plan_.b : plan_.a;
-      nlohmann::ordered_json context;
-      std::vector<Row> rows =
-          measure_once(plan_, side, b_side ? one.filter_b : one.filter_a, context, interrupt_);
-      if (!writer_ && b_side)
-        writer_ = std::make_unique<ResultWriter>(output_, context_of(plan_, std::move(context)));
-      for (Row& row : rows) {
-        measured_[b_side ? 1 : 0] |= row.status != Row::Status::error;
-        row.extra["side"] = side.letter;
+    const std::size_t first = engine_() & 1;
+    for (const std::size_t side : {first, 1 - first}) {
+      ResultFile result = measure_once(plan_, plan_.sides[side], one.filters[side], interrupt_);
+      if (!writer_ && side == 1)
+        writer_ =
+            std::make_unique<ResultWriter>(output_, context_of(plan_, std::move(result.context)));
+      for (Row& row : result.rows) {
+        measured_[side] |= row.status != Row::Status::error;
+        row.extra["side"] = plan_.sides[side].letter;
         row.family_index = one.index;
         row.repetition = block;
         row.repetitions = plan_.looks.back();
+        unwritten_.push_back(std::move(row));
       }
-      write(std::move(rows));
+      write();
     }
   }
 
   /// @throws MeasurementError  a side has measured nothing at all: its peer is missing
   void check_sides() const {
     for (const std::size_t side : {0U, 1U})
-      if (!measured_[side])
-        fail(side == 0 ? plan_.a : plan_.b, static_cast<int>(ExitStatus::failed));
+      if (!measured_[side]) fail(plan_.sides[side], static_cast<int>(ExitStatus::failed));
   }
 
   void finish() {
@@ -192,8 +190,7 @@ class BlockMeasurement {
  private:
   /// The file's context, with the plan's gates, is B's whichever side is first: NEW's,
   /// as in `compare`.
-  void write(std::vector<Row> rows) {
-    std::ranges::move(rows, std::back_inserter(unwritten_));
+  void write() {
     if (!writer_) return;
     for (const Row& row : unwritten_) writer_->append(row);
     unwritten_.clear();
@@ -290,8 +287,8 @@ AbPlan plan_of(const AbArguments& options, const Invocation& invocation) {
   refuse_own_options("ab", options.common,
                      {{"-o,--output", "give -o before it, for the rows of both sides"},
                       {"--repetitions", "--blocks says how often each case is measured"}});
-  AbPlan plan{.a = read_side("a", options.a),
-              .b = read_side("b", options.against_itself ? options.a : options.b),
+  AbPlan plan{.sides = {read_side("a", options.a),
+                        read_side("b", options.against_itself ? options.a : options.b)},
               .against_itself = options.against_itself,
               .common = options.common,
               .looks = options.blocks ? std::vector{*options.blocks} : kLooks,
