@@ -121,58 +121,48 @@ constexpr std::size_t kMaxPlanBytes = 16U << 20;
 /// values alone.
 constexpr std::size_t kMaxKeyParts = 16;
 
-/// Finds a key of too many parts without a parser: dots between two of the characters that end a
-/// key, outside of texts and comments.
-class KeyScan {
- public:
-  explicit KeyScan(std::string_view text) : text_(text) {}
-
-  /// @return  the line of the first such key; 0: there is none
-  std::size_t line_of_long_key() {
-    for (std::size_t parts = 1; at_ < text_.size();) {
-      const char c = text_[at_];
-      if (c == '"' || c == '\'') {
-        skip_text(c);
-        continue;
-      }
-      if (c == '#') at_ = std::min(text_.find('\n', at_), text_.size() - 1);
-      if (c == '.')
-        ++parts;
-      else if (kEnds.find(text_[at_]) != kEnds.npos)
-        parts = 1;
-      if (parts > kMaxKeyParts)
-        return 1 + static_cast<std::size_t>(
-                       std::count(text_.begin(), text_.begin() + static_cast<long>(at_), '\n'));
-      ++at_;
-    }
-    return 0;
-  }
-
- private:
-  static constexpr std::string_view kEnds = "\n=,[]{}";
-
-  /// Of one line, or of several between three quotes. Only double quotes know escapes.
-  void skip_text(char quote) {
-    const std::string three(3, quote);
-    const bool several = text_.substr(at_).starts_with(three);
-    const std::string_view end = several ? std::string_view(three) : text_.substr(at_, 1);
-    for (at_ += end.size(); at_ < text_.size(); ++at_) {
-      if (text_[at_] == '\n' && !several) return;
-      if (text_[at_] == '\\' && quote == '"')
-        ++at_;
-      else if (text_.substr(at_).starts_with(end)) {
-        at_ += end.size();
-        // Up to two quotes before the three that end it are its own.
-        for (int own = 0; several && own < 2 && at_ < text_.size() && text_[at_] == quote; ++own)
-          ++at_;
-        return;
-      }
+/// Behind the text whose first quote stands at `at`: one of one line, or of several between three
+/// quotes. Only double quotes know escapes.
+std::size_t end_of_text(std::string_view toml, std::size_t at) {
+  const char quote = toml[at];
+  const std::string three(3, quote);
+  const bool several = toml.substr(at).starts_with(three);
+  const std::string_view end = several ? std::string_view(three) : toml.substr(at, 1);
+  for (at += end.size(); at < toml.size(); ++at) {
+    if (toml[at] == '\n' && !several) return at;
+    if (toml[at] == '\\' && quote == '"')
+      ++at;
+    else if (toml.substr(at).starts_with(end)) {
+      at += end.size();
+      // Up to two quotes before the three that end it are its own.
+      for (int own = 0; several && own < 2 && at < toml.size() && toml[at] == quote; ++own) ++at;
+      return at;
     }
   }
+  return at;
+}
 
-  const std::string_view text_;
-  std::size_t at_ = 0;
-};
+/// The line of the first key of too many parts, found without a parser: dots between two of the
+/// characters that end a key, outside of texts and comments. 0: there is none.
+std::size_t line_of_long_key(std::string_view toml) {
+  constexpr std::string_view kEnds = "\n=,[]{}";
+  std::size_t parts = 1;
+  for (std::size_t at = 0; at < toml.size(); ++at) {
+    const char c = toml[at];
+    if (c == '"' || c == '\'') {
+      at = end_of_text(toml, at) - 1;
+      continue;
+    }
+    if (c == '#') at = std::min(toml.find('\n', at), toml.size() - 1);
+    if (c == '.')
+      ++parts;
+    else if (kEnds.find(toml[at]) != kEnds.npos)
+      parts = 1;
+    if (parts > kMaxKeyParts)
+      return 1 + static_cast<std::size_t>(std::ranges::count(toml.substr(0, at), '\n'));
+  }
+  return 0;
+}
 
 /// Reads one file; every refusal names the line.
 class Reader {
@@ -223,7 +213,7 @@ class Reader {
 
   toml::table parse() const {
     const std::string text = read_input(path_, {.max_bytes = kMaxPlanBytes});
-    if (const std::size_t line = KeyScan(text).line_of_long_key(); line != 0)
+    if (const std::size_t line = line_of_long_key(text); line != 0)
       throw UsageError("{}: line {}: a key has more than {} parts (dots)", path_, line,
                        kMaxKeyParts);
     try {
