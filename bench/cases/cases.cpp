@@ -77,10 +77,15 @@ class Values {
   std::unordered_set<std::string> seen_;
 };
 
-std::uint64_t Values::end_of_range(std::string_view text) const {
+/// The number that a text is. @throws UsageError  as set_axis()
+std::uint64_t number_of(const Axis& axis, std::string_view text) {
   TestCase scratch;
-  set_axis(scratch, axis_, text);
-  const std::uint64_t value = std::get<NumberField>(axis_.field).get(scratch);
+  set_axis(scratch, axis, text);
+  return std::get<NumberField>(axis.field).get(scratch);
+}
+
+std::uint64_t Values::end_of_range(std::string_view text) const {
+  const std::uint64_t value = number_of(axis_, text);
   if (axis_.kind == AxisKind::rate && (value & kBitRate) != 0)
     refuse("a range is of messages per second");
   if (value < axis_.min || value > axis_.max) refuse("a range has numbers at its ends");
@@ -93,14 +98,11 @@ std::uint64_t Values::step_of(std::string_view text, std::uint64_t last) const {
   any.min = 1;
   any.max = kDeviceMax - 1;
   any.words = {};
-  TestCase scratch;
   try {
-    set_axis(scratch, any, text);
+    return std::min(number_of(any, text), last + 1);  // so that a sum cannot overflow
   } catch (const UsageError&) {
     refuse(fmt::format("'{}' is not a step", text));
   }
-  return std::min(std::get<NumberField>(axis_.field).get(scratch),
-                  last + 1);  // so that a sum cannot overflow
 }
 
 void Values::add_range(std::string_view first_text, std::string_view rest) {
@@ -202,14 +204,13 @@ class Expansion {
   /// else more signals.
   void fit_defaults(TestCase& test_case) const {
     if (test_case.pattern != Pattern::bandwidth) return;
-    const std::uint64_t need = test_case.queues.signal_every - 1 + test_case.queues.post_list;
-    if (test_case.queues.depth >= need) return;
+    auto& queues = test_case.queues;
+    if (queues.depth >= queues.signal_every - 1 + queues.post_list) return;
     if (!is_given("depth"))
-      test_case.queues.depth =
-          2 * std::max(test_case.queues.signal_every, test_case.queues.post_list);
-    else if (!is_given("signal-every") && test_case.queues.depth >= test_case.queues.post_list)
-      test_case.queues.signal_every = std::clamp<std::uint64_t>(
-          test_case.queues.depth / 2, 1, test_case.queues.depth - test_case.queues.post_list + 1);
+      queues.depth = 2 * std::max(queues.signal_every, queues.post_list);
+    else if (!is_given("signal-every") && queues.depth >= queues.post_list)
+      queues.signal_every =
+          std::clamp<std::uint64_t>(queues.depth / 2, 1, queues.depth - queues.post_list + 1);
   }
 
   bool is_given(std::string_view option) const { return find_given(given_, option) != nullptr; }

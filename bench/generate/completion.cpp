@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "bench/generate/command_tree.h"
+#include "bench/options/token.h"
 #include "reports/text/text.h"
 
 namespace rdmameter {
@@ -27,13 +28,6 @@ std::string positional_words(const CommandEntry& command) {
 
 bool takes_files(const CommandEntry& command) {
   return command.words.empty() && !command.positionals.empty();
-}
-
-/// For single quotes of a POSIX shell.
-std::string quoted_text(std::string_view text) {
-  std::string result;
-  for (const char c : text) result += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return result;
 }
 
 /// The first clause: what fits beside an option in a menu.

@@ -10,6 +10,7 @@
 #include "core/base/input_file.h"
 #include "core/base/printable.h"
 #include "core/wire/auth.h"
+#include "reports/text/text.h"
 
 namespace rdmameter {
 namespace {
@@ -50,19 +51,20 @@ std::string without_token(std::string_view argument) {
   return shown.append(argument.substr(done));
 }
 
+std::string quoted_text(std::string_view text) {
+  std::string result;
+  for (const char c : text) result += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return result;
+}
+
 std::string shell_text(const std::vector<std::string>& arguments) {
   std::string text;
   for (const std::string& typed : arguments) {
     const std::string argument = without_token(typed);
-    if (!text.empty()) text += ' ';
-    if (!argument.empty() &&
-        std::ranges::all_of(argument, [](char c) { return is_word_character(c, "-_./:,=@%+"); })) {
-      text += argument;
-      continue;
-    }
-    text += '\'';
-    for (const char c : argument) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
-    text += '\'';
+    const bool plain = !argument.empty() && std::ranges::all_of(argument, [](char c) {
+      return is_word_character(c, "-_./:,=@%+");
+    });
+    add_item(text, plain ? argument : "'" + quoted_text(argument) + "'", " ");
   }
   return text;
 }

@@ -24,6 +24,9 @@ std::string read_token(const std::string& file);
 /// in a shell; one without a token is as it was.
 std::string without_token(std::string_view argument);
 
+/// What stands between single quotes of a POSIX shell for this text.
+std::string quoted_text(std::string_view text);
+
 /// The command line as one would type it, quoted where the shell needs it, and with *** for a
 /// token: for people, the result and other ranks.
 std::string shell_text(const std::vector<std::string>& arguments);
