@@ -40,13 +40,12 @@ namespace {
 // a block, and any other disturbance falls on either side by chance.
 
 struct AbPlan {
+  const AbArguments& options;
+  const Invocation& invocation;
   std::array<Variant, 2> sides;     ///< A and B
-  bool against_itself = false;      ///< --aa
   std::vector<std::string> common;  ///< what `run` is told on both sides
   /// Blocks of each case after which a look decides what is still open; ascending. The last is all.
-  std::vector<std::uint64_t> looks = {12};
-  std::uint64_t budget_ns = 0;  ///< no block begins after it; 0: there is none
-  std::string command;          ///< for the result
+  std::vector<std::uint64_t> looks;
 };
 
 /// A directory of its own, gone with the object.
@@ -86,35 +85,33 @@ std::string filter_of(const std::string& name) {
 }
 
 /// What of one case one side measures once, in a process of its own.
-ResultFile measure_once(const AbPlan& plan, const Variant& side, const std::string& filter,
-                        const InterruptSource& interrupt) {
+ResultFile measure_once(const AbPlan& plan, const Variant& side, const std::string& filter) {
   const ScratchDirectory scratch;
   const std::string output = scratch.file("block.json");
   auto variables = side.variables;
   variables.emplace_back(kDoctorVariable, "off");  // not before each of many measurements
   const ExitResult end =
       run_child(side.command(plan.common, {"--repetitions", "1", "-o", output, filter}), variables,
-                interrupt);
+                plan.invocation.interrupt);
   const bool measured = end.status == 0 || end.status == static_cast<int>(ExitStatus::failed);
   if (!measured || !std::filesystem::exists(output)) fail(side, end.status);
   return read_result(output);
 }
 
 nlohmann::ordered_json context_of(const AbPlan& plan, nlohmann::ordered_json context) {
-  context["rdmameter"]["command"] = plan.command;
+  context["rdmameter"]["command"] = plan.invocation.command_line;
   context["rdmameter"]["ab"] = {{"a", plan.sides[0].text},
                                 {"b", plan.sides[1].text},
-                                {"aa", plan.against_itself},
+                                {"aa", plan.options.against_itself},
                                 {"looks", plan.looks}};
   return context;
 }
 
 /// Names of the cases of one side, in order.
 /// @throws UsageError, as `run` ends with it
-std::vector<std::string> names_of_side(const AbPlan& plan, const Variant& side,
-                                       const InterruptSource& interrupt) {
-  const ExitResult end =
-      run_child(side.command(plan.common, {"--benchmark_list_tests"}), side.variables, interrupt);
+std::vector<std::string> names_of_side(const AbPlan& plan, const Variant& side) {
+  const ExitResult end = run_child(side.command(plan.common, {"--benchmark_list_tests"}),
+                                   side.variables, plan.invocation.interrupt);
   if (end.status != 0) fail(side, end.status);
   const std::vector<std::string_view> names = text_lines(end.output);
   return {names.begin(), names.end()};
@@ -127,9 +124,8 @@ struct AbCase {
 };
 
 /// What too few blocks cannot show is said before they are measured.
-std::vector<AbCase> cases_of(const AbPlan& plan, const InterruptSource& interrupt) {
-  const auto a = names_of_side(plan, plan.sides[0], interrupt),
-             b = names_of_side(plan, plan.sides[1], interrupt);
+std::vector<AbCase> cases_of(const AbPlan& plan) {
+  const auto a = names_of_side(plan, plan.sides[0]), b = names_of_side(plan, plan.sides[1]);
   if (a.size() != b.size())
     throw UsageError(
         "side A measures {} cases, side B {}: give each side one value for what "
@@ -153,15 +149,14 @@ void keep_only(std::vector<AbCase>& cases, const std::vector<std::size_t>& index
 
 class BlockMeasurement {
  public:
-  BlockMeasurement(const AbPlan& plan, const std::string& output, const InterruptSource& interrupt)
-      : plan_(plan), output_(output), interrupt_(interrupt) {}
+  BlockMeasurement(const AbPlan& plan, const std::string& output) : plan_(plan), output_(output) {}
 
   /// Both sides of a case, one after the other. The order is drawn, so that whatever disturbs the
   /// machine meets either side alike, periodic or not.
   void measure_block(const AbCase& one, std::uint64_t block) {
     const std::size_t first = engine_() & 1;
     for (const std::size_t side : {first, 1 - first}) {
-      ResultFile result = measure_once(plan_, plan_.sides[side], one.filters[side], interrupt_);
+      ResultFile result = measure_once(plan_, plan_.sides[side], one.filters[side]);
       if (!writer_ && side == 1)
         writer_ =
             std::make_unique<ResultWriter>(output_, context_of(plan_, std::move(result.context)));
@@ -198,7 +193,6 @@ class BlockMeasurement {
 
   const AbPlan& plan_;
   const std::string output_;
-  const InterruptSource& interrupt_;
   std::vector<Row> unwritten_;  ///< of A, before B's first
   std::mt19937 engine_{std::random_device{}()};
   std::unique_ptr<ResultWriter> writer_;
@@ -235,13 +229,12 @@ using OpenCases = std::function<std::vector<std::size_t>()>;
 /// @param open  asked after each look but the last; none: there is one look
 /// @throws NoDevice, UsageError, MeasurementError, Interrupted  as the processes end
 void measure_sides(const AbPlan& plan, std::vector<AbCase> cases, const std::string& output,
-                   const InterruptSource& interrupt, const OpenCases& open = {}) {
+                   const OpenCases& open = {}) {
   using Clock = std::chrono::steady_clock;
   const auto began = Clock::now();
-  const auto spent = [&] {
-    return plan.budget_ns > 0 && Clock::now() - began > std::chrono::nanoseconds(plan.budget_ns);
-  };
-  BlockMeasurement measurement(plan, output, interrupt);
+  const std::chrono::nanoseconds budget(plan.options.budget_ns);
+  const auto spent = [&] { return budget.count() > 0 && Clock::now() - began > budget; };
+  BlockMeasurement measurement(plan, output);
   BlockProgress progress;
   std::uint64_t block = 0;
   for (const std::uint64_t look : plan.looks) {
@@ -287,13 +280,12 @@ AbPlan plan_of(const AbArguments& options, const Invocation& invocation) {
   refuse_own_options("ab", options.common,
                      {{"-o,--output", "give -o before it, for the rows of both sides"},
                       {"--repetitions", "--blocks says how often each case is measured"}});
-  AbPlan plan{.sides = {read_side("a", options.a),
+  AbPlan plan{.options = options,
+              .invocation = invocation,
+              .sides = {read_side("a", options.a),
                         read_side("b", options.against_itself ? options.a : options.b)},
-              .against_itself = options.against_itself,
               .common = options.common,
-              .looks = options.blocks ? std::vector{*options.blocks} : kLooks,
-              .budget_ns = options.budget_ns,
-              .command = invocation.command_line};
+              .looks = options.blocks ? std::vector{*options.blocks} : kLooks};
   plan.common.insert(plan.common.end(), invocation.benchmark_arguments.begin(),
                      invocation.benchmark_arguments.end());
   return plan;
@@ -342,18 +334,18 @@ std::vector<std::size_t> open_cases(const std::string& output, ComparisonOptions
 }
 
 /// Fresh blocks of what looks worse alone decide about it: luck does not strike twice.
-Comparison confirm(const AbPlan& plan, std::vector<AbCase> cases, const AbArguments& options,
-                   const Comparison& first, const Comparable& measured,
-                   const ComparisonOptions& how, const InterruptSource& interrupt) {
+Comparison confirm(const AbPlan& plan, std::vector<AbCase> cases, const Comparison& first,
+                   const Comparable& measured, const ComparisonOptions& how) {
   const std::vector<std::size_t> again = measured_cases(first, measured, doubtful);
   if (again.empty()) return first;
   print_lines("{}\n  Measured again, to confirm: {} of them.\n\n", tally_text(first), again.size());
   flush_print();
-  const OutputFile output(options.output.empty() ? "" : options.output + ".confirm.json");
+  const std::string& asked = plan.options.output;
+  const OutputFile output(asked.empty() ? "" : asked + ".confirm.json");
   AbPlan fresh = plan;
   fresh.looks = {plan.looks.front()};
   keep_only(cases, again);
-  measure_sides(fresh, std::move(cases), output.path, interrupt);
+  measure_sides(fresh, std::move(cases), output.path);
   ComparisonOptions times = how;
   times.gates.clear();
   return replaced_by(first, compare_sides(read_comparable(output.path), times));
@@ -378,18 +370,15 @@ ExitStatus measure_and_compare(const AbArguments& options, const Invocation& inv
   if (options.output == "-") throw UsageError("ab: -o takes the name of a file");
   check_verdict_files(options.verdict);
   const AbPlan plan = plan_of(options, invocation);
-  const std::vector<AbCase> cases = cases_of(plan, invocation.interrupt);
+  const std::vector<AbCase> cases = cases_of(plan);
   const OutputFile output(options.output);
-  measure_sides(plan, cases, output.path, invocation.interrupt,
-                [&] { return open_cases(output.path, how); });
+  measure_sides(plan, cases, output.path, [&] { return open_cases(output.path, how); });
   Comparable measured = read_comparable(output.path);
   add_noise(options.verdict, measured);
   if (how.gates.empty()) how.gates = measured.gates;
-  if (plan.against_itself) record_noise(output.path, measured);
+  if (options.against_itself) record_noise(output.path, measured);
   const Comparison first = compare_sides(measured, how);
-  const Comparison last =
-      options.confirm ? confirm(plan, cases, options, first, measured, how, invocation.interrupt)
-                      : first;
+  const Comparison last = options.confirm ? confirm(plan, cases, first, measured, how) : first;
   return with_failures(write_verdict(last, options.verdict), measured);
 }
 
