@@ -295,13 +295,11 @@ constexpr std::array kSubcommands{
 class HelpFormatter : public HelpLayout {
  public:
   std::string make_usage(const CLI::App* app, std::string) const override {
-    // Of 'history add' the whole of 'history' is shown.
-    const bool nested = app->get_parent() != nullptr && app->get_parent()->get_parent() != nullptr;
-    const std::string name = nested ? app->get_parent()->get_name() : app->get_name();
-    if (nested && name == "topo")
+    const std::string name = full_name(*app);
+    if (name == "topo connections")
       return usage_text("topo connections [HOST | ssh://HOST | --loopback] [-o FILE] [options]");
-    for (const Subcommand& subcommand : kSubcommands)
-      if (name == subcommand.name) return usage_text(subcommand.usage);
+    for (const Subcommand& subcommand : kSubcommands)  // of 'history add' the whole of 'history'
+      if (name.substr(0, name.find(' ')) == subcommand.name) return usage_text(subcommand.usage);
     return usage_text("SUBCOMMAND ...");
   }
 };

@@ -2,6 +2,7 @@
 #include "bench/running/measurers.h"
 
 #include <algorithm>
+#include <functional>
 #include <utility>
 
 #include "bench/background/background_measurer.h"
@@ -50,10 +51,9 @@ class MeasurerByPattern final : public MeasurerOver {
 };
 
 /// The first case of a kind that is to be tried; null: there is none.
-template <class IsOne>
-const TestCase* first_of(std::span<const PlannedCase> cases, IsOne is_one) {
+const TestCase* first_of(std::span<const PlannedCase> cases, const auto& is_one) {
   const auto found = std::ranges::find_if(cases, [&](const PlannedCase& planned) {
-    return planned.why_skipped.empty() && is_one(planned.test_case);
+    return planned.why_skipped.empty() && std::invoke(is_one, planned.test_case);
   });
   return found == cases.end() ? nullptr : &found->test_case;
 }
@@ -74,7 +74,7 @@ std::unique_ptr<Measurer> make_traffic_measurer(const RunTarget& target,
   try {
     return open(first);
   } catch (const NoDevice&) {
-    const TestCase* const without = first_of(cases, [](const TestCase& c) { return c.over_tcp(); });
+    const TestCase* const without = first_of(cases, &TestCase::over_tcp);
     if (without == nullptr) throw;
     return open(*without);
   }
@@ -89,8 +89,7 @@ std::unique_ptr<Measurer> make_plain_measurer(const RunTarget& target,
     return make_null_measurer(clock, interrupt, target.session.on_interval);
   const TestCase* const control =
       first_of(cases, [](const TestCase& c) { return !c.needs_responder(); });
-  const TestCase* const traffic =
-      first_of(cases, [](const TestCase& c) { return c.needs_responder(); });
+  const TestCase* const traffic = first_of(cases, &TestCase::needs_responder);
   const auto make_control = [&] {
     return make_control_measurer(*control, clock, interrupt.word(), target.session.files,
                                  interval_printer(), target.session.on_choice);
@@ -116,12 +115,12 @@ std::unique_ptr<Measurer> make_measurer(const RunTarget& asked, std::span<const 
     return std::make_unique<FailedMeasurer>(nullptr);
   RunTarget target = asked;
   std::unique_ptr<RemoteServer> server;
-  if (target.remote && first_of(cases, [](const TestCase& c) { return c.needs_responder(); })) {
+  if (target.remote && first_of(cases, &TestCase::needs_responder)) {
     server = std::make_unique<RemoteServer>(*target.remote, interrupt);
     target.session = with_server(target.session, *server);
   }
   auto measurer = make_plain_measurer(target, cases, clock, interrupt);
-  if (first_of(cases, [](const TestCase& c) { return c.sweeps(); }) != nullptr)
+  if (first_of(cases, &TestCase::sweeps) != nullptr)
     measurer = make_sweep_measurer(std::move(measurer), sweep_printer());
   std::uint64_t loops = 0;
   for (const PlannedCase& planned : cases)
