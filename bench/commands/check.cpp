@@ -55,14 +55,14 @@ struct CheckRequest : MeasuringOptions {  // of the positionals one, HOST
   std::string expect;  ///< a result file; empty: none
 
   // What these come to:
-  RunHost host;
+  RunTarget host;
   CheckLimits limits;
 };
 
 class CheckRun {
  public:
   CheckRun(const CheckRequest& request, const Invocation& invocation, TimeLimit& limit)
-      : request_(request), invocation_(invocation), limit_(limit), target_(request.host.target) {}
+      : request_(request), invocation_(invocation), limit_(limit), target_(request.host) {}
 
   /// Writes the result, and prints what was found.
   /// @throws NoDevice, UsageError, MeasurementError, Interrupted  nothing could be measured

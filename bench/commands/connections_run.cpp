@@ -180,7 +180,7 @@ class ConnectionsRun {
       for (const ConnectionOpcode& opcode : request_.opcodes)
         if (kind.carries(opcode.opcode))
           cases.push_back(connection_case(kind, opcode, 1, true, request_.settings).planned);
-    return make_measurer(request_.host->target, cases, clock_, invocation_.interrupt);
+    return make_measurer(*request_.host, cases, clock_, invocation_.interrupt);
   }
 
   RunTally measure_round(std::vector<std::size_t> which, CurveRows& rows, Measurer& measurer) {

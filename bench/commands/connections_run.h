@@ -25,7 +25,7 @@ struct ConnectionsRequest : MeasuringOptions {  // of the positionals one, HOST
   std::uint64_t order_seed = 0;
   ConnectionSettings settings;
 
-  std::optional<RunHost> host;  ///< what they name; nothing: not said, as a dry run may leave it
+  std::optional<RunTarget> host;  ///< what they name; nothing: not said, as a dry run may leave it
 };
 
 /// How many QPs a device has for the connections of a run; nothing: it does not say.

@@ -52,7 +52,7 @@ std::vector<PlannedCase> select_cases(const RunOptions& options, const Benchmark
   if (!options.ablation.empty()) cases = in_design(cases, options.ablation);
   if (!options.backgrounds.empty()) cases = at_each_background(cases, options.backgrounds);
   if (!options.hosts.empty() && !options.hosts.front().name.empty())
-    cases = at_each_host(cases, mapped(options.hosts, &RunHost::name));
+    cases = at_each_host(cases, mapped(options.hosts, &RunTarget::name));
   std::erase_if(cases, [&](const PlannedCase& planned) { return !flags.selects(planned.name); });
   if (cases.empty()) throw UsageError("--benchmark_filter={} matches no case", flags.filter);
   return cases;
@@ -73,17 +73,17 @@ void set_repetitions(Until& until, const BenchmarkFlags& flags) {
 
 /// A host, its cases, and what measures them while it is open.
 struct Place {
-  const RunHost& host;
+  const RunTarget& host;
   CaseRange range;
   std::unique_ptr<Measurer> measurer;
 };
 
 /// Hosts whose cases the filter left out have none.
-std::vector<Place> places_of(const std::vector<RunHost>& hosts,
+std::vector<Place> places_of(const std::vector<RunTarget>& hosts,
                              const std::vector<PlannedCase>& cases) {
   std::vector<Place> places;
   std::size_t first = 0;
-  for (const RunHost& host : hosts) {
+  for (const RunTarget& host : hosts) {
     const auto count = std::ranges::count(cases, host.name, &PlannedCase::host);
     if (count > 0) places.push_back({host, {first, static_cast<std::size_t>(count)}});
     first += static_cast<std::size_t>(count);
@@ -125,7 +125,7 @@ void HostsRun::open(Place& place) {
   if (place.measurer) return;
   const auto cases = std::span(cases_).subspan(place.range.first, place.range.count);
   try {
-    place.measurer = make_measurer(place.host.target, cases, clock_, invocation_.interrupt);
+    place.measurer = make_measurer(place.host, cases, clock_, invocation_.interrupt);
   } catch (const UsageError&) {
     throw;
   } catch (...) {
@@ -182,7 +182,7 @@ RunTally HostsRun::measure_all(RunOutput& output) {
 ExitStatus HostsRun::measure() {
   check_writable(options_.output);
   const nlohmann::ordered_json about = context();
-  if (options_.hosts.front().target.kind != RunTarget::Kind::null_device) tell_worst_findings();
+  if (options_.hosts.front().kind != RunTarget::Kind::null_device) tell_worst_findings();
   if (const std::string warning = clock_warning(clock_); !warning.empty())
     tell_lines("clock: {}\n", warning);
   RunOutput output(options_.output, about, cases_);

@@ -117,20 +117,20 @@ void check_options(std::span<const std::string> texts, const HostOptions& option
     throw UsageError("--token-file: a server that ssh starts has a token of its own");
 }
 
-RunHost run_host(const std::string& text, const HostOptions& options) {
+RunTarget run_host(const std::string& text, const HostOptions& options) {
   if (text.starts_with(fmt::format("{}=", kTokenVariable)))
     throw UsageError(
         "{0} must not be an argument, which other users could read: put it into the "
         "environment, as in `{0}=... rdmameter run HOST TEST`",
         kTokenVariable);
-  RunHost host{.target = {.kind = RunTarget::Kind::host}};
+  RunTarget host{.kind = RunTarget::Kind::host};
   if (by_ssh(text)) {
-    host.target.remote = remote_start(text, options.ssh_command.value_or("ssh"),
-                                      options.remote_program.value_or("rdmameter"));
+    host.remote = remote_start(text, options.ssh_command.value_or("ssh"),
+                               options.remote_program.value_or("rdmameter"));
     return host;
   }
-  host.target.session.server = parse_address(text, options.port.value_or(kDefaultPort));
-  host.target.session.token = read_token(options.token_file);
+  host.session.server = parse_address(text, options.port.value_or(kDefaultPort));
+  host.session.token = read_token(options.token_file);
   return host;
 }
 
@@ -150,9 +150,9 @@ std::vector<std::string> read_host_list(const std::string& path) {
   return hosts;
 }
 
-std::vector<RunHost> run_hosts(std::span<const std::string> texts, const HostOptions& options) {
+std::vector<RunTarget> run_hosts(std::span<const std::string> texts, const HostOptions& options) {
   check_options(texts, options);
-  std::vector<RunHost> hosts;
+  std::vector<RunTarget> hosts;
   for (const std::string& text : texts) {
     try {
       hosts.push_back(run_host(text, options));
@@ -165,11 +165,11 @@ std::vector<RunHost> run_hosts(std::span<const std::string> texts, const HostOpt
   return hosts;
 }
 
-std::optional<RunHost> one_host(std::span<const std::string> texts, const HostOptions& options) {
+std::optional<RunTarget> one_host(std::span<const std::string> texts, const HostOptions& options) {
   if (texts.size() > 1) throw UsageError("name one HOST, where `rdmameter serve` runs");
   if (options.loopback && !texts.empty()) throw UsageError("--loopback: with it there is no HOST");
-  const std::vector<RunHost> hosts = run_hosts(texts, options);
-  if (options.loopback) return RunHost{.target = {.kind = RunTarget::Kind::loopback}};
+  const std::vector<RunTarget> hosts = run_hosts(texts, options);
+  if (options.loopback) return RunTarget{.kind = RunTarget::Kind::loopback};
   return hosts.empty() ? std::nullopt : std::optional(hosts.front());
 }
 

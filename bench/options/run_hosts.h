@@ -38,22 +38,16 @@ struct HostOptions {
 /// --port, --ssh-command, --remote-program and --token-file.
 void declare_host_options(CLI::App& app, HostOptions& options);
 
-/// One place to measure with.
-struct RunHost {
-  std::string name;  ///< that its cases have; empty: they need none
-  RunTarget target;
-};
-
 /// The lines of a file, without comments (#) and blank lines.
 /// @throws UsageError  it cannot be read, names no host, or one twice
 std::vector<std::string> read_host_list(const std::string& path);
 
 /// @param texts  HOST, HOST:PORT or ssh://[USER@]HOST[:PORT] each
 /// @throws UsageError  one is malformed, or an option has no meaning for any of them
-std::vector<RunHost> run_hosts(std::span<const std::string> texts, const HostOptions& options);
+std::vector<RunTarget> run_hosts(std::span<const std::string> texts, const HostOptions& options);
 
 /// Of a command that measures with one HOST, or by --loopback with none; nothing: neither is said.
 /// @throws UsageError  both are, or several are named; as run_hosts()
-std::optional<RunHost> one_host(std::span<const std::string> texts, const HostOptions& options);
+std::optional<RunTarget> one_host(std::span<const std::string> texts, const HostOptions& options);
 
 }  // namespace rdmameter

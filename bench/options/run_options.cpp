@@ -302,7 +302,7 @@ RunOptions completed(RunOptions options) {
   if (local == RunTarget::Kind::null_device && !options.backgrounds.empty())
     throw UsageError("--background: the null device has no traffic that others could feel");
   if (local) {
-    options.hosts = {{.target = {.kind = *local}}};
+    options.hosts = {{.kind = *local}};
   } else if (const std::string& list = options.host_options.hosts; !list.empty()) {
     options.hosts = run_hosts(read_host_list(list), options.host_options);
   } else {
@@ -313,8 +313,8 @@ RunOptions completed(RunOptions options) {
   options.suites = suites_of(plan, select_tests(tests), options.given);
   if (options.overwrite_file && !file_memory(options))
     throw UsageError("--overwrite-file: is for --memory file:PATH, which is not given");
-  for (RunHost& host : options.hosts)
-    if (options.overwrite_file) host.target.session.files = FileMemory::overwrite;
+  for (RunTarget& host : options.hosts)
+    if (options.overwrite_file) host.session.files = FileMemory::overwrite;
   if (options.suites.front().tests.empty())
     throw UsageError(
         "name at least one test, or all ('rdmameter run --list' prints them), or a --plan");

@@ -56,7 +56,7 @@ struct RunOptions : MeasuringOptions {
   HostOptions host_options;
 
   // What these come to, with what the plan says and the command line does not:
-  std::vector<RunHost> hosts;            ///< nothing: not said, which a dry run does not mind
+  std::vector<RunTarget> hosts;          ///< nothing: not said, which a dry run does not mind
   std::vector<Suite> suites;             ///< not empty
   std::optional<Until> until;            ///< `repetitions` are the most then
   std::vector<AblationFactor> ablation;  ///< empty: it is none

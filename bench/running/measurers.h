@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 
 #include "bench/cases/cases.h"
 #include "bench/remote/remote_server.h"
@@ -19,7 +20,7 @@ namespace rdmameter {
 
 inline constexpr std::uint16_t kDefaultPort = 18620;  ///< TCP; not assigned by IANA
 
-/// Where the responder is.
+/// One place to measure with: where the responder is.
 struct RunTarget {
   enum class Kind {
     host,         ///< a server elsewhere, or in another process
@@ -32,6 +33,7 @@ struct RunTarget {
                             .on_choice = choice_printer(),
                             .files = FileMemory::devices};
   std::optional<RemoteStart> remote;  ///< how the server of a host is to be started
+  std::string name;                   ///< that its cases have; empty: they need none
 };
 
 /// What the cases need and no more: a run of control path tests alone has no responder, so that no
