@@ -241,54 +241,49 @@ bool parse(CLI::App& app, std::vector<std::string> arguments) {
 }
 
 struct Subcommand {
-  const char* name;
-  const char* usage;
+  std::string_view usage;  ///< begins with the name
   const char* summary;
   Action (*declare)(CLI::App&);
+
+  std::string name() const { return std::string(usage.substr(0, usage.find(' '))); }
 };
 
 constexpr std::array kSubcommands{
-    Subcommand{"devices", "devices [--json]", "Print the devices, ports and GIDs that are here.",
+    Subcommand{"devices [--json]", "Print the devices, ports and GIDs that are here.",
                declare_devices},
-    Subcommand{"doctor", "doctor [HOST] [--strict] [--json] [options]",
+    Subcommand{"doctor [HOST] [--strict] [--json] [options]",
                "Say what spoils measurements here, and at a peer.", declare_doctor},
-    Subcommand{"check",
-               "check [HOST | ssh://HOST | --loopback] [--device NAME|all] [--expect FILE] "
+    Subcommand{"check [HOST | ssh://HOST | --loopback] [--device NAME|all] [--expect FILE] "
                "[--brief] [-o FILE] [options]",
                "Say whether devices and links are well.", declare_check},
-    Subcommand{"serve", "serve [--bind ADDRESS] [--port N] [options]",
+    Subcommand{"serve [--bind ADDRESS] [--port N] [options]",
                "Run a server that clients measure against.", declare_serve},
-    Subcommand{"run",
-               "run [HOST | ssh://HOST | --hosts FILE | --loopback] [TEST...] [--plan FILE] [axes] "
-               "[-o FILE] "
-               "[options]",
+    Subcommand{"run [HOST | ssh://HOST | --hosts FILE | --loopback] [TEST...] [--plan FILE] [axes] "
+               "[-o FILE] [options]",
                "Measure tests, over sizes and other axes.", declare_run},
-    Subcommand{"topo",
-               "topo GRAPH... [--ranks N] [axes] [-o FILE] [options] | connections [options]",
+    Subcommand{"topo GRAPH... [--ranks N] [axes] [-o FILE] [options] | connections [options]",
                "Measure ranks whose QPs form a mesh, a ring...", declare_topo},
-    Subcommand{"show", "show FILE... [--percentiles | --csv [--tidy]] [options]",
+    Subcommand{"show FILE... [--percentiles | --csv [--tidy]] [options]",
                "Print results as tables and histograms.", declare_show},
-    Subcommand{"compare", "compare BASE NEW [--gate GATE]... [--markdown FILE] [options]",
+    Subcommand{"compare BASE NEW [--gate GATE]... [--markdown FILE] [options]",
                "Say whether NEW is worse than BASE.", declare_compare},
-    Subcommand{"ab", "ab [--a SIDE] [--b SIDE | --aa] [-o FILE] [options] -- RUN...",
+    Subcommand{"ab [--a SIDE] [--b SIDE | --aa] [-o FILE] [options] -- RUN...",
                "Measure two sides in turns, and compare them.", declare_ab},
-    Subcommand{"ci",
-               "ci --plan FILE [--base FILE | --base-binary PATH] --out DIR [options] [-- RUN...]",
+    Subcommand{"ci --plan FILE [--base FILE | --base-binary PATH] --out DIR [options] [-- RUN...]",
                "Measure a plan, judge it, and write all files.", declare_ci},
-    Subcommand{"merge", "merge FILE... -o FILE [options]", "Put several runs into one result.",
+    Subcommand{"merge FILE... -o FILE [options]", "Put several runs into one result.",
                declare_merge},
-    Subcommand{"report", "report FILE... -o report.html [options]",
+    Subcommand{"report FILE... -o report.html [options]",
                "Write results as one page with charts and tables.", declare_report},
-    Subcommand{"history",
-               "history add FILE... --into PATH | show PATH | check PATH | ack PATH --case NAME "
+    Subcommand{"history add FILE... --into PATH | show PATH | check PATH | ack PATH --case NAME "
                "--since WHEN",
                "Keep results over time, and find what changed.", declare_history},
-    Subcommand{"export", "export FILE... --format NAME [--case NAME]... [-o FILE]",
+    Subcommand{"export FILE... --format NAME [--case NAME]... [-o FILE]",
                "Write results in the formats of other tools.", declare_export},
-    Subcommand{"perftest", "perftest TOOL [options] [HOST] | --install DIR | --options",
+    Subcommand{"perftest TOOL [options] [HOST] | --install DIR | --options",
                "Take perftest's command lines.", declare_perftest},
-    Subcommand{"generate", "generate man | bash | zsh | fish",
-               "Print the man page, or completion for a shell.", declare_generate},
+    Subcommand{"generate man | bash | zsh | fish", "Print the man page, or completion for a shell.",
+               declare_generate},
 };
 
 /// Says how to call a subcommand in our words: CLI11 cannot tell HOST from TEST.
@@ -299,7 +294,7 @@ class HelpFormatter : public HelpLayout {
     if (name == "topo connections")
       return usage_text("topo connections [HOST | ssh://HOST | --loopback] [-o FILE] [options]");
     for (const Subcommand& subcommand : kSubcommands)  // of 'history add' the whole of 'history'
-      if (name.substr(0, name.find(' ')) == subcommand.name) return usage_text(subcommand.usage);
+      if (name.substr(0, name.find(' ')) == subcommand.name()) return usage_text(subcommand.usage);
     return usage_text("SUBCOMMAND ...");
   }
 };
@@ -311,7 +306,7 @@ struct CommandLine {
   std::array<std::pair<CLI::App*, Action>, kSubcommands.size()> actions;
 
   explicit CommandLine(const std::vector<std::string>& arguments) {
-    const auto named = [&arguments](const char* name) {
+    const auto named = [&arguments](const std::string& name) {
       return std::ranges::find(arguments, name) != arguments.end();
     };
     app.name("rdmameter");
@@ -323,11 +318,11 @@ struct CommandLine {
         "Exit status: 0 pass, 1 regression, 2 usage or nothing to measure,\n"
         "3 inconclusive, 77 no device, 99 a measurement failed, 130 interrupted.");
     for (std::size_t i = 0; i < kSubcommands.size(); ++i) {
-      CLI::App* sub = app.add_subcommand(kSubcommands[i].name, kSubcommands[i].summary);
+      const std::string name = kSubcommands[i].name();
+      CLI::App* sub = app.add_subcommand(name, kSubcommands[i].summary);
       sub->allow_extras();  // reported by us, with the nearest option
       actions[i].first = sub;
-      if (named(kSubcommands[i].name) || named("generate"))
-        actions[i].second = kSubcommands[i].declare(*sub);
+      if (named(name) || named("generate")) actions[i].second = kSubcommands[i].declare(*sub);
     }
     app.allow_extras();
   }
