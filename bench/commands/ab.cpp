@@ -69,7 +69,7 @@ class ScratchDirectory {
 };
 
 [[noreturn]] void fail(const Variant& side, int status) {
-  throw_ended(fmt::format("side {}", side.letter == "a" ? "A" : "B"), status,
+  throw_ended("side " + upper_case(side.letter), status,
               fmt::format("mend --{}, or what stands after --, such as -- HOST TEST", side.letter));
 }
 

@@ -163,32 +163,23 @@ CaseTable::CaseTable(std::size_t name_width, std::size_t width,
       told_(std::move(told)) {}
 
 std::string CaseTable::add(const Row& row) {
-  const auto at = cases_.try_emplace(row.family_index).first;
+  const auto [at, begins] = cases_.try_emplace(row.family_index);
   Case& one = at->second;
-  one.name = printable(shorten_name(row.name, told_));
-  one.repetitions = row.repetitions;
-  one.bandwidth = row.bandwidth.has_value();
-  one.kind = one.bandwidth ? "bandwidth" : latency_name(*row.latency);
-  if (one.bandwidth) one.line_rate_gbps = line_rate_gbps(line_rate_gbps_, row).value_or(0);
-  one.shared = one.shared || shares_responder(row);
-  one.lost += row.lost.value_or(0);
-  if (row.bandwidth) one.lost += bandwidth_lost(*row.bandwidth).value_or(0);
-  const auto columns = columns_of(one.bandwidth);
-  for (std::size_t i = 0; i < columns.size(); ++i)
-    if (const auto value = info_of(columns[i]).value(row)) one.numbers[i].push_back(*value);
-  return ++one.ended < one.repetitions ? "" : ended(at);
-}
-
-std::string CaseTable::add_failed(const Row& row) {
-  const auto at = cases_.find(row.family_index);
-  if (at == cases_.end()) {
-    if (row.repetitions > 1)
-      cases_[row.family_index] = {.name = printable(shorten_name(row.name, told_)),
-                                  .ended = 1,
-                                  .repetitions = row.repetitions};
-    return "";
+  const bool measured = row.status == Row::Status::ok;
+  if (begins) one.name = printable(shorten_name(row.name, told_));
+  if (begins || measured) one.repetitions = row.repetitions;
+  if (measured) {
+    one.bandwidth = row.bandwidth.has_value();
+    one.kind = one.bandwidth ? "bandwidth" : latency_name(*row.latency);
+    if (one.bandwidth) one.line_rate_gbps = line_rate_gbps(line_rate_gbps_, row).value_or(0);
+    one.shared = one.shared || shares_responder(row);
+    one.lost += row.lost.value_or(0);
+    if (row.bandwidth) one.lost += bandwidth_lost(*row.bandwidth).value_or(0);
+    const auto columns = columns_of(one.bandwidth);
+    for (std::size_t i = 0; i < columns.size(); ++i)
+      if (const auto value = info_of(columns[i]).value(row)) one.numbers[i].push_back(*value);
   }
-  return ++at->second.ended < row.repetitions ? "" : ended(at);
+  return ++one.ended < row.repetitions ? "" : ended(at);
 }
 
 std::string CaseTable::rest() {

@@ -46,14 +46,11 @@ class CaseTable {
   CaseTable(std::size_t name_width, std::size_t width, std::optional<double> line_rate_gbps,
             std::vector<std::string> told = {});
 
-  /// Counts a repetition, which has a latency or a bandwidth.
+  /// Counts a repetition, which has a latency or a bandwidth, or has failed.
   /// @return  the lines to print, each ending in '\n': medians and half ranges of the case after
   ///          its last repetition, a header before where the columns are new; empty: more
   ///          repetitions are due
   std::string add(const Row& row);
-
-  /// A repetition failed: it counts as one, and has no numbers.
-  std::string add_failed(const Row& row);
 
   /// The cases whose repetitions have not all been measured.
   std::string rest();

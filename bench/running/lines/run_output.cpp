@@ -131,7 +131,7 @@ std::string RunOutput::shown(const Row& row) {
   else
     last_message_ = row.message;
   const std::string line = told_line(told);
-  return table_ && row.status == Row::Status::error ? line + table_->add_failed(row) : line;
+  return table_ && row.status == Row::Status::error ? line + table_->add(row) : line;
 }
 
 void RunOutput::print_lines(const std::string& text) {

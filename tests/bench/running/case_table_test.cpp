@@ -69,8 +69,9 @@ TEST(CaseTable, SaysOfAnUnfinishedCaseHowMuchOfItWasMeasured) {
 TEST(CaseTable, EndsACaseWhoseLastRepetitionFailed) {
   CaseTable table(22, 100, std::nullopt);
   table.add(bandwidth_row_of(0, 0, 2, 5'000'000'000));
-  EXPECT_NE(table.add_failed(bandwidth_row_of(0, 1, 2, 1)).find("(1 of 2 repetitions)"),
-            std::string::npos);
+  Row failed = bandwidth_row_of(0, 1, 2, 1);
+  failed.status = Row::Status::error;
+  EXPECT_NE(table.add(failed).find("(1 of 2 repetitions)"), std::string::npos);
   EXPECT_EQ(table.rest(), "");
 }
 
