@@ -11,6 +11,7 @@
 #include "bench/running/benchmark_flags.h"
 #include "core/base/error.h"
 #include "core/base/parse_value.h"
+#include "core/result/row_json.h"
 #include "reports/text/text.h"
 
 namespace rdmameter {
@@ -26,56 +27,31 @@ std::string limit_text(std::uint64_t count) {
   return std::to_string(count);
 }
 
-/// What help says of an axis's values beside its words.
-struct AxisValues {
-  const char* type;
-  std::string range;  ///< "; 1 to 2^24"
-};
+/// What stands for a value that is none of an axis's words, by AxisKind.
+constexpr auto kTypes = names_to<AxisKind::shape>(
+    "N", "0xN", "BYTES", "SECONDS", "RATE", "burst:N", "", "NAME", "file:PATH",
+    "file:PATH|dmabuf:NAME|GPU", "ADDRESS", "OP[:SIZE]:WEIGHT,...", "COUNT|per-qp:A,B", "CPUS",
+    "NAME[:ARGUMENTS]");
 
-AxisValues axis_values(const Axis& axis) {
+/// "; 1 to 2^24"; empty: its kind has no range.
+std::string range_text(const Axis& axis) {
   const auto range = [&axis](auto text) {
     return fmt::format("; {} to {}", text(axis.min), text(axis.max));
   };
-  switch (axis.kind) {
-    case AxisKind::count:
-      return {"N", range(limit_text)};
-    case AxisKind::hex:
-      return {"0xN", range(hex_text)};
-    case AxisKind::bytes:
-      return {"BYTES", range(bytes_text)};
-    case AxisKind::seconds:
-      return {"SECONDS", range(seconds_text)};
-    case AxisKind::rate:
-      return {"RATE"};
-    case AxisKind::arrivals:
-      return {"burst:N", fmt::format("; N {} to {}", axis.min, axis.max)};
-    case AxisKind::name:
-      return {"NAME"};
-    case AxisKind::source:
-      return {"file:PATH"};
-    case AxisKind::memory:
-      return {"file:PATH|dmabuf:NAME|GPU"};
-    case AxisKind::group:
-      return {"ADDRESS"};
-    case AxisKind::labels:
-      return {"COUNT|per-qp:A,B"};
-    case AxisKind::mix:
-      return {"OP[:SIZE]:WEIGHT,..."};
-    case AxisKind::cpus:
-      return {"CPUS"};
-    case AxisKind::shape:
-      return {"NAME[:ARGUMENTS]"};
-    case AxisKind::choice:
-      break;
-  }
-  return {""};
+  if (axis.kind == AxisKind::count) return range(limit_text);
+  if (axis.kind == AxisKind::hex) return range(hex_text);
+  if (axis.kind == AxisKind::bytes) return range(bytes_text);
+  if (axis.kind == AxisKind::seconds) return range(seconds_text);
+  if (axis.kind == AxisKind::arrivals) return fmt::format("; N {} to {}", axis.min, axis.max);
+  return "";
 }
 
 /// "off|max|BYTES": what stands behind the option in the help.
-std::string type_text(const Axis& axis, const char* type) {
+std::string type_text(const Axis& axis) {
   std::string text;
   for (const Word& word : axis.words) add_item(text, word.text, "|");
-  if (*type != '\0') add_item(text, type, "|");
+  const std::string_view type = name_in(kTypes, axis.kind);
+  if (!type.empty()) add_item(text, type, "|");
   return text;
 }
 
@@ -88,14 +64,13 @@ void declare_axes(CLI::App& app, std::span<const Axis* const> axes,
     const bool is_common =
         common.empty() || std::ranges::find(common, axis->option) != common.end();
     const bool peers = axis->option.starts_with("peer-");
-    const AxisValues values = axis_values(*axis);
     app.add_option_function<std::string>(
            fmt::format("--{}", axis->option),
            [axis, &given](const std::string& text) {
              given.push_back({axis, read_axis_list(*axis, text)});
            },
-           help_text(fmt::format("{}{}. {}", axis->help, values.range, default_text(*axis))))
-        ->type_name(type_text(*axis, values.type))
+           help_text(fmt::format("{}{}. {}", axis->help, range_text(*axis), default_text(*axis))))
+        ->type_name(type_text(*axis))
         ->group(!is_common ? kMoreAxes
                 : peers    ? kPeerGroup
                            : kAxisGroup);
