@@ -203,13 +203,13 @@ class BlockMeasurement {
 class BlockProgress {
  public:
   void begin(std::uint64_t block, std::uint64_t all, std::size_t cases) {
-    const std::chrono::duration<double> now = std::chrono::steady_clock::now() - begun_;
+    const double now_s = seconds_since(begun_);
     if (at_terminal_) {
       tell("\r\033[Kblock {} of {}, {}", block + 1, all, count_text(cases, "case"));
-    } else if (now.count() >= next_s_) {
-      next_s_ = now.count() + kLogPause_s;
+    } else if (now_s >= next_s_) {
+      next_s_ = now_s + kLogPause_s;
       tell("rdmameter: block {} of {}, {}, {} elapsed\n", block + 1, all, count_text(cases, "case"),
-           clock_text(now.count()));
+           clock_text(now_s));
     }
   }
   void end() const {

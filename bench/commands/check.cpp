@@ -31,6 +31,7 @@
 #include "bench/running/measurers.h"
 #include "bench/running/result_context.h"
 #include "bench/running/runner.h"
+#include "bench/running/status_line.h"
 #include "core/base/error.h"
 #include "core/base/parse_value.h"
 #include "core/doctor/examination.h"
@@ -81,7 +82,6 @@ class CheckRun {
   std::vector<CheckReading> readings() const;
   std::vector<std::string> notes(std::span<const CheckReading> readings) const;
   ExitStatus report(RunTally tally, std::vector<CheckFinding> findings);
-  double elapsed_s() const;
 
   const CheckRequest& request_;
   const Invocation& invocation_;
@@ -100,10 +100,6 @@ class CheckRun {
   std::optional<RunOutput> output_;     ///< readings borrow its rows, until more come
   std::vector<Row> expected_;
 };
-
-double CheckRun::elapsed_s() const {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begun_at_).count();
-}
 
 /// Starts the server, where ssh is to, and examines both ends.
 void CheckRun::reach_peer() {
@@ -286,7 +282,7 @@ ExitStatus CheckRun::report(RunTally tally, std::vector<CheckFinding> findings) 
                            .findings = std::move(findings),
                            .unusable = unusable_,
                            .notes = notes(read),
-                           .elapsed_s = elapsed_s()};
+                           .elapsed_s = seconds_since(begun_at_)};
   if (limit_.passed() && is_well(report)) return ExitStatus::interrupted;
   limit_.end();
   const TextStyle style = terminal_style();
@@ -307,7 +303,7 @@ ExitStatus CheckRun::measure() {
   ends_ = chosen_ends();
   CheckLimits limits = request_.limits;
   if (request_.brief)
-    limits.time_s -= std::max(0.0, elapsed_s() - kStart_s);  // ssh was slow, or doctor
+    limits.time_s -= std::max(0.0, seconds_since(begun_at_) - kStart_s);  // ssh was slow, or doctor
   plan_ = plan_check(ends_, limits);
   for (const CheckedEnds& ends : ends_)
     subjects_.push_back({.name = ends.device,

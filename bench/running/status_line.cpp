@@ -21,6 +21,10 @@
 
 namespace rdmameter {
 
+double seconds_since(std::chrono::steady_clock::time_point begun) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
+}
+
 std::string clock_text(double seconds) {
   const auto whole = static_cast<std::uint64_t>(std::llround(seconds));
   const std::uint64_t minutes = whole / 60 % 60;

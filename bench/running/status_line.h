@@ -2,6 +2,7 @@
 // What a terminal says of a run while a case is measured.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -22,6 +23,8 @@ std::string status_line(std::uint64_t done, std::uint64_t all, double elapsed_s,
 
 /// A log has a line of progress that often.
 inline constexpr double kLogPause_s = 60;
+
+double seconds_since(std::chrono::steady_clock::time_point begun);
 
 /// "0:12", "1:02:03"
 std::string clock_text(double seconds);

@@ -72,18 +72,13 @@ void RunOutput::keep_without_lines() {
 }
 
 void RunOutput::begin(const std::string& name, std::uint64_t done, std::uint64_t all) {
-  const double now_s = elapsed_s();
+  const double now_s = seconds_since(begun_);
   if (progress_) {
     tell("\r\033[K{}", status_line(done, all, now_s, name, stderr_width()));
   } else if (now_s - last_told_s_ >= kLogPause_s) {
     last_told_s_ = now_s;
     tell("{}\n", status_line(done, all, now_s, name, kWidestLogLine));
   }
-}
-
-double RunOutput::elapsed_s() const {
-  const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - begun_;
-  return elapsed.count();
 }
 
 void RunOutput::clear_progress() {
@@ -168,8 +163,8 @@ void RunOutput::finish(const RunTally& tally) {
     tell_text(told_at_the_end({.width = stderr_width(), .utf8 = utf8_}));
   if (tail_may_be_missing_) tell_lines("{}\n", kTailMayBeMissing);
   if (framed_)
-    tell_text(run_summary({tally, measured_cases_.size(), skip_reasons_}, elapsed_s(), output_,
-                          stderr_width()));
+    tell_text(run_summary({tally, measured_cases_.size(), skip_reasons_}, seconds_since(begun_),
+                          output_, stderr_width()));
   if (tally.interrupted && !writer_ && print_error() != 0) return;  // as its reader wished
   std::string last;
   if (tally.interrupted)

@@ -49,7 +49,6 @@ class RunOutput : public RunListener {
   void finish(const RunTally& tally);
 
  private:
-  double elapsed_s() const;
   void clear_progress();
   std::string shown(const Row& row);
   std::string told_line(const Row& row) const;
