@@ -126,17 +126,16 @@ std::vector<std::uint64_t> doubling_to(std::uint64_t most) {
 
 std::vector<std::uint64_t> between(std::uint64_t low, std::uint64_t high, unsigned count) {
   std::vector<std::uint64_t> numbers;
+  if (high - low - 1 <= count) {  // all of the few whole numbers
+    for (std::uint64_t number = low + 1; number < high; ++number) numbers.push_back(number);
+    return numbers;
+  }
   const double ratio = static_cast<double>(high) / static_cast<double>(low);
   for (unsigned i = 1; i <= count; ++i) {
     const auto number = static_cast<std::uint64_t>(
         std::llround(static_cast<double>(low) * std::pow(ratio, i / (count + 1.0))));
     if (number > low && number < high && (numbers.empty() || number > numbers.back()))
       numbers.push_back(number);
-  }
-  // Where few whole numbers are left, all of them.
-  if (high - low - 1 <= count) {
-    numbers.clear();
-    for (std::uint64_t number = low + 1; number < high; ++number) numbers.push_back(number);
   }
   return numbers;
 }

@@ -22,8 +22,7 @@ namespace rdmameter {
 namespace {
 
 /// Our environment with more variables, which replace those of the same name.
-std::vector<std::string> environment_with(
-    const std::vector<std::pair<std::string, std::string>>& variables) {
+std::vector<std::string> environment_with(const Variables& variables) {
   std::vector<std::string> list;
   for (char** each = environ; *each != nullptr; ++each) {
     const std::string entry(*each);
@@ -64,8 +63,7 @@ std::pair<Descriptor, Descriptor> new_pipe(int flags) {
   return {Descriptor{ends[0]}, Descriptor{ends[1]}};
 }
 
-pid_t start_child(const std::vector<std::string>& words,
-                  const std::vector<std::pair<std::string, std::string>>& variables,
+pid_t start_child(const std::vector<std::string>& words, const Variables& variables,
                   const ChildStreams& streams) {
   std::vector<std::string> arguments = words, environment = environment_with(variables);
   const std::vector<char*> argv = pointers(arguments), envp = pointers(environment);
@@ -96,8 +94,7 @@ int end_of_child(pid_t child) noexcept {
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-ExitResult run_child(const std::vector<std::string>& words,
-                     const std::vector<std::pair<std::string, std::string>>& variables,
+ExitResult run_child(const std::vector<std::string>& words, const Variables& variables,
                      const InterruptSource& interrupt, std::chrono::milliseconds kill_after) {
   auto [output, its] = new_pipe();
   const pid_t child = start_child(words, variables, {.out = its.get()});

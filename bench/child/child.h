@@ -21,6 +21,9 @@ struct ExitResult {
   std::string output;  ///< its stdout
 };
 
+/// Variables of an environment: names and values.
+using Variables = std::vector<std::pair<std::string, std::string>>;
+
 /// The standard streams of a command; the caller keeps the descriptors.
 struct ChildStreams {
   int in = STDIN_FILENO, out = STDOUT_FILENO, err = STDERR_FILENO;
@@ -38,8 +41,7 @@ std::pair<Descriptor, Descriptor> new_pipe(int flags = 0);
 /// @param variables  in addition to our own environment
 /// @return           its process, which the caller waits for (end_of_child())
 /// @throws MeasurementError  it cannot be started
-pid_t start_child(const std::vector<std::string>& words,
-                  const std::vector<std::pair<std::string, std::string>>& variables,
+pid_t start_child(const std::vector<std::string>& words, const Variables& variables,
                   const ChildStreams& streams);
 
 /// Waits for its end. @return  as ExitResult::status
@@ -56,8 +58,7 @@ inline constexpr std::chrono::seconds kKillAfter{60};
 ///                    it has no limit but its own, for what it measures may take any time
 /// @throws MeasurementError  it cannot be started
 /// @throws Interrupted       the user ended us
-ExitResult run_child(const std::vector<std::string>& words,
-                     const std::vector<std::pair<std::string, std::string>>& variables,
+ExitResult run_child(const std::vector<std::string>& words, const Variables& variables,
                      const InterruptSource& interrupt,
                      std::chrono::milliseconds kill_after = kKillAfter);
 

@@ -94,7 +94,7 @@ void measure_run(const CiArguments& options, std::uint64_t all, const Invocation
   tell_lines("rdmameter: run {} of {}\n", number, all);
   std::vector<std::string> words = run_words(options);
   words.insert(words.end(), {"-o", output});
-  std::vector<std::pair<std::string, std::string>> variables;
+  Variables variables;
   if (number > 1) variables.emplace_back(kDoctorVariable, "off");  // the first run has told it
   const ExitResult end =
       run_child(read_side("a", "").command(words, {}), variables, invocation.interrupt);
