@@ -44,7 +44,7 @@ ExitStatus generate(const CLI::App& program, const std::string& what) {
   const auto* const product = std::ranges::find(kProducts, what, &Product::name);
   if (product == kProducts.end()) throw UsageError("generate: say what: man, bash, zsh or fish");
   std::vector<CommandEntry> commands = command_tree(program);
-  for (CommandEntry& command : commands) command.words = known_words(command.name());
+  for (CommandEntry& command : commands) command.words = known_words(command.name);
   print_text(product->text(commands));
   return ExitStatus::pass;
 }

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/generate/command_tree.h"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include <CLI/App.hpp>
 #include <algorithm>
 #include <cctype>
@@ -28,9 +25,9 @@ OptionEntry entry_of(const CLI::Option& option) {
   return entry;
 }
 
-CommandEntry command_of(const CLI::App& app, std::vector<std::string> path) {
+CommandEntry command_of(const CLI::App& app, const std::string& name, std::size_t depth) {
   CommandEntry command{
-      .path = std::move(path), .summary = app.get_description(), .footer = app.get_footer()};
+      .name = name, .depth = depth, .summary = app.get_description(), .footer = app.get_footer()};
   for (const CLI::App* sub : app.get_subcommands(nullptr))
     add_item(command.subcommands, sub->get_name(), " ");
   const auto formatter = std::dynamic_pointer_cast<CLI::Formatter>(app.get_formatter());
@@ -45,13 +42,11 @@ CommandEntry command_of(const CLI::App& app, std::vector<std::string> path) {
 }
 
 void add_commands(std::vector<CommandEntry>& commands, const CLI::App& app,
-                  const std::vector<std::string>& path) {
-  commands.push_back(command_of(app, path));
-  for (const CLI::App* sub : app.get_subcommands(nullptr)) {
-    std::vector<std::string> deeper = path;
-    deeper.push_back(sub->get_name());
-    add_commands(commands, *sub, deeper);
-  }
+                  const std::string& name = "", std::size_t depth = 0) {
+  commands.push_back(command_of(app, name, depth));
+  for (const CLI::App* sub : app.get_subcommands(nullptr))
+    add_commands(commands, *sub, depth == 0 ? sub->get_name() : name + " " + sub->get_name(),
+                 depth + 1);
 }
 
 bool has_upper(std::string_view text) {
@@ -80,13 +75,9 @@ bool OptionEntry::takes_file() const {
   return value == "FILE" || value == "DIR" || value == "PATH";
 }
 
-std::string CommandEntry::name() const {
-  return fmt::format("{}", fmt::join(path, " "));
-}
-
 std::vector<CommandEntry> command_tree(const CLI::App& program) {
   std::vector<CommandEntry> commands;
-  add_commands(commands, program, {});
+  add_commands(commands, program);
   return commands;
 }
 

@@ -3,6 +3,7 @@
 // shells are made: what --help says is said once.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -22,13 +23,12 @@ struct OptionEntry {
 };
 
 struct CommandEntry {
-  std::vector<std::string> path;  ///< {"history", "add"}; empty: the program
-  std::string subcommands;        ///< their names, in the order of their declaration: "add show"
+  std::string name;         ///< "history add"; empty: the program
+  std::size_t depth = 0;    ///< words of the name
+  std::string subcommands;  ///< their names, in the order of their declaration: "add show"
   std::string summary, usage, footer;
   std::vector<OptionEntry> options, positionals;
   std::string words;  ///< for positionals, beside files, with blanks between; the caller's to fill
-
-  std::string name() const;  ///< "history add"
 };
 
 /// The program, then each subcommand in the order of its declaration, before its own.

@@ -43,7 +43,7 @@ std::string bash_values(const CommandEntry& command) {
     if (option.value.empty()) continue;
     std::vector<std::string> patterns;
     for (const std::string& name : option.names)
-      patterns.push_back(fmt::format("'{} {}'", command.name(), name));
+      patterns.push_back(fmt::format("'{} {}'", command.name, name));
     const std::string action =
         option.takes_file() ? "files=1" : fmt::format("words='{}'", option.words());
     text += fmt::format("        {}) {} ;;\n", fmt::join(patterns, " | "), action);
@@ -53,8 +53,8 @@ std::string bash_values(const CommandEntry& command) {
 
 std::string bash_words(const CommandEntry& command) {
   return fmt::format("            '{} -'*) words='{}' ;;\n            '{} '*) words='{}'{} ;;\n",
-                     command.name(), option_names(command), command.name(),
-                     positional_words(command), takes_files(command) ? " files=1" : "");
+                     command.name, option_names(command), command.name, positional_words(command),
+                     takes_files(command) ? " files=1" : "");
 }
 
 // ---- zsh
@@ -84,7 +84,7 @@ std::string_view zsh_equals(std::string_view name, const OptionEntry& option) {
 }
 
 std::string zsh_command(const CommandEntry& command) {
-  std::string text = fmt::format("    '{}') _arguments", command.name());
+  std::string text = fmt::format("    '{}') _arguments", command.name);
   for (const OptionEntry& option : command.options)
     for (const std::string& name : option.names)
       text += fmt::format(" \\\n        '{}{}[{}]{}'", name, zsh_equals(name, option),
@@ -117,13 +117,12 @@ std::string bash_completion(const std::vector<CommandEntry>& commands) {
   std::string values, words;
   // The longest names first: 'history add' before 'history'.
   std::vector<CommandEntry> ordered(commands.begin() + 1, commands.end());
-  std::ranges::stable_sort(ordered, std::greater{},
-                           [](const auto& one) { return one.path.size(); });
+  std::ranges::stable_sort(ordered, std::greater{}, &CommandEntry::depth);
   std::vector<std::string> parents;
   for (const CommandEntry& command : ordered) {
     values += bash_values(command);
     words += bash_words(command);
-    if (command.path.size() > 1) parents.push_back(fmt::format("'{}'", command.name()));
+    if (command.depth > 1) parents.push_back(fmt::format("'{}'", command.name));
   }
   return fmt::format(
       "# bash completion of rdmameter, made by 'rdmameter generate bash'\n"
@@ -158,11 +157,10 @@ std::string zsh_completion(const std::vector<CommandEntry>& commands) {
   std::string names, cases;
   std::vector<std::string> parents;
   for (const CommandEntry& command : commands) {
-    if (command.path.empty()) continue;
-    if (!command.subcommands.empty()) parents.push_back(command.name());
-    if (command.path.size() == 1)
-      names +=
-          fmt::format("        '{}:{}'\n", command.name(), zsh_escaped(brief(command.summary)));
+    if (command.name.empty()) continue;
+    if (!command.subcommands.empty()) parents.push_back(command.name);
+    if (command.depth == 1)
+      names += fmt::format("        '{}:{}'\n", command.name, zsh_escaped(brief(command.summary)));
     cases += zsh_command(command);
   }
   return fmt::format(
@@ -209,7 +207,7 @@ std::string fish_completion(const std::vector<CommandEntry>& commands) {
     // The words after the program's name begin with those of the command. A command that has
     // subcommands is at its end there.
     const std::string condition = fmt::format(
-        "__rdmameter_{} {}", command.subcommands.empty() ? "is_in" : "is_at", command.name());
+        "__rdmameter_{} {}", command.subcommands.empty() ? "is_in" : "is_at", command.name);
     for (const OptionEntry& option : command.options) text += fish_option(condition, option);
     if (const std::string words = positional_words(command); !words.empty())
       text += fmt::format("complete -c rdmameter -n '{}' -a '{}'\n", condition, words);

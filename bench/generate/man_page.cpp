@@ -82,7 +82,7 @@ std::string option_text(const OptionEntry& option) {
 
 /// @param told  the footer stands in the page already
 std::string command_text(const CommandEntry& command, bool told) {
-  std::string text = fmt::format(".SH {}\n{}\n{}", roff(upper_case(command.name())),
+  std::string text = fmt::format(".SH {}\n{}\n{}", roff(upper_case(command.name)),
                                  roff(one_line(command.summary)), usage_text_of(command.usage));
   for (const OptionEntry& positional : command.positionals) text += option_text(positional);
   for (const OptionEntry& option : command.options) text += option_text(option);
@@ -99,17 +99,17 @@ std::string man_page(const std::vector<CommandEntry>& commands) {
   text += fmt::format(".SH NAME\nrdmameter \\- {}\n.SH SYNOPSIS\n.PD 0\n",
                       roff(one_line(program.summary)));
   for (const CommandEntry& command : commands)
-    if (command.path.size() == 1) text += usage_text_of(command.usage);
+    if (command.depth == 1) text += usage_text_of(command.usage);
   text += ".PD\n.SH DESCRIPTION\n";
   for (const CommandEntry& command : commands)
-    if (command.path.size() == 1)
-      text += fmt::format(".TP\n\\fB{}\\fR\n{}\n", roff(command.name()),
-                          roff(one_line(command.summary)));
+    if (command.depth == 1)
+      text +=
+          fmt::format(".TP\n\\fB{}\\fR\n{}\n", roff(command.name), roff(one_line(command.summary)));
   for (const OptionEntry& option : program.options) text += option_text(option);
   text += paragraphs(program.footer);
   std::set<std::string> told;
   for (const CommandEntry& command : commands)
-    if (!command.path.empty()) text += command_text(command, !told.insert(command.footer).second);
+    if (!command.name.empty()) text += command_text(command, !told.insert(command.footer).second);
   return text;
 }
 
