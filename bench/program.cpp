@@ -303,7 +303,7 @@ class HelpFormatter : public HelpLayout {
 /// arguments name, which is most of the work of a start; `generate` tells all.
 struct CommandLine {
   CLI::App app{"Measures latency and bandwidth of RDMA verbs."};
-  std::array<std::pair<CLI::App*, Action>, kSubcommands.size()> actions;
+  std::vector<std::pair<CLI::App*, Action>> actions;
 
   explicit CommandLine(const std::vector<std::string>& arguments) {
     const auto named = [&arguments](const std::string& name) {
@@ -317,12 +317,11 @@ struct CommandLine {
         "'rdmameter SUBCOMMAND --help' says more, with examples.\n\n"
         "Exit status: 0 pass, 1 regression, 2 usage or nothing to measure,\n"
         "3 inconclusive, 77 no device, 99 a measurement failed, 130 interrupted.");
-    for (std::size_t i = 0; i < kSubcommands.size(); ++i) {
-      const std::string name = kSubcommands[i].name();
-      CLI::App* sub = app.add_subcommand(name, kSubcommands[i].summary);
+    for (const Subcommand& each : kSubcommands) {
+      const std::string name = each.name();
+      CLI::App* sub = app.add_subcommand(name, each.summary);
       sub->allow_extras();  // reported by us, with the nearest option
-      actions[i].first = sub;
-      if (named(name) || named("generate")) actions[i].second = kSubcommands[i].declare(*sub);
+      actions.emplace_back(sub, named(name) || named("generate") ? each.declare(*sub) : Action());
     }
     app.allow_extras();
   }
