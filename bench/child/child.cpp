@@ -182,8 +182,7 @@ ExitStatus launch_ranks(std::uint64_t ranks, const std::vector<std::string>& arg
   if (interrupt.requested()) return ExitStatus::interrupted;
   if (status > 128)
     throw MeasurementError(
-        "signal {} ({}) has ended a rank, which mpirun names above with its host, or "
-        "mpirun itself",
+        "signal {} ({}) has ended a rank, which mpirun names above with its host, or mpirun itself",
         status - 128, strsignal(status - 128));
   throw MeasurementError("mpirun has ended with status {}, for the reason that it gives above",
                          status);

@@ -358,10 +358,8 @@ std::vector<std::string> read_device_names(const std::string& option, const std:
   const std::vector<std::string> names = read_axis_list(*find_axis(option), list);  // each once
   for (const std::string& name : names)
     if (name.empty() || name == kAllDevices || name == "null")
-      throw UsageError(
-          "--{} '{}': takes names of devices, with commas between them, "
-          "or all",
-          option, list);
+      throw UsageError("--{} '{}': takes names of devices, with commas between them, or all",
+                       option, list);
   const auto words = split(list, ",");
   if (option == "device" && names.size() < words.size())
     throw UsageError("--device '{}': names a device twice", list);

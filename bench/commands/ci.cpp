@@ -206,8 +206,7 @@ Action declare_ci(CLI::App& app) {
   add_option(app, "--plan", options->plan, "FILE", "what to measure, and the gates");
   add_option(app, "--base", options->base, "FILE", "a result to compare with");
   add_option(app, "--base-binary", options->base_binary, "PATH",
-             "the base's program: measured in turns with this one, as `ab` "
-             "does");
+             "the base's program: measured in turns with this one, as `ab` does");
   add_option(app, "--out", options->directory, "DIR",
              "where all files go: new.json, report.html, junit.xml, summary.md, annotations.txt");
   add_count(app, "--runs", options->runs,

@@ -279,15 +279,13 @@ std::string network_text(const NetworkChoice& network, std::span<const NetworkCh
   std::string text =
       wrap("", fmt::format("network of {}: {}", printable(network.source->path), network.text),
            style.width);
-  std::string from = fmt::format(
-      "From {} rows of traffic pairs; their pairs differ from it by "
-      "{:.1f} %.",
-      costs.rows, 100 * costs.spread);
+  std::string from =
+      fmt::format("From {} rows of traffic pairs; their pairs differ from it by {:.1f} %.",
+                  costs.rows, 100 * costs.spread);
   if (costs.yielding + costs.unknown_hosts != 0)
-    from += fmt::format(
-        " Not used: {} rows of ranks that shared cores, {} whose hosts "
-        "are not known.",
-        costs.yielding, costs.unknown_hosts);
+    from +=
+        fmt::format(" Not used: {} rows of ranks that shared cores, {} whose hosts are not known.",
+                    costs.yielding, costs.unknown_hosts);
   if (has_numa_nodes(*network.source))
     from +=
         " Ranks of a host were on several NUMA nodes, which are not told apart: add ranks-per-numa "

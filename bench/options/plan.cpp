@@ -54,10 +54,8 @@ GivenAxis read_axis(std::span<const ShellWord>& words) {
   words = words.subspan(apart ? 2 : 1);
   GivenAxis given{&axis, read_axis_list(axis, value)};
   if (given.values.size() != 1)
-    throw UsageError(
-        "--{} {}: it takes one value here; give --background "
-        "once for each",
-        axis.option, value);
+    throw UsageError("--{} {}: it takes one value here; give --background once for each",
+                     axis.option, value);
   return given;
 }
 

@@ -121,15 +121,13 @@ void declare_verdict_options(CLI::App& app, VerdictOptions& options) {
              "of p99.9 beyond 5 times this [percent]. Default: 10",
              kMost, kPercent);
   add_number(app, "--batch-noise", options.floors.batch,
-             "how much p50, mean and rates differ from batch to batch until that is measured, "
-             "as a standard deviation; p99 3.3 times, p99.9 6.7 times as much [percent]. "
-             "Default: 3",
+             "how much p50, mean and rates differ from batch to batch until that is measured, as a "
+             "standard deviation; p99 3.3 times, p99.9 6.7 times as much [percent]. Default: 3",
              kMost, kPercent);
   add_flag(app, "--strict", options.strict,
            "end with 3 (not proven) where NEW lacks a case of BASE");
   add_flag(app, "--inconclusive-ok", options.inconclusive_ok,
-           "end with 0 where nothing fails, although a case is suspect or "
-           "inconclusive");
+           "end with 0 where nothing fails, although a case is suspect or inconclusive");
   add_flag(app, "--all", options.every_metric, "print every case with every metric");
   add_option(app, "--junit", options.junit, "FILE", "write the verdicts as JUnit XML");
   add_option(app, "--markdown", options.markdown, "FILE",
@@ -142,8 +140,7 @@ void add_noise(const VerdictOptions& options, Comparable& file) {
   const Comparable recorded = read_comparable(options.noise);
   if (recorded.noise.empty())
     throw UsageError(
-        "--noise {}: records no noise; 'rdmameter ab --aa -o FILE' makes a "
-        "file that does",
+        "--noise {}: records no noise; 'rdmameter ab --aa -o FILE' makes a file that does",
         options.noise);
   file.noise.insert(recorded.noise.begin(), recorded.noise.end());
 }

@@ -264,17 +264,15 @@ void declare_run_options(CLI::App& app, RunOptions& options) {
              "post-list, sge, memory, api, cq) in a drawn order. --repetitions is 10 then, "
              "unless given");
   add_option(app, "--plan", options.plan, "FILE",
-             "a TOML file with tests, axes, repetitions and gates; the command line "
-             "overrides it",
+             "a TOML file with tests, axes, repetitions and gates; the command line overrides it",
              [](const std::string& file) {
                if (file.empty()) throw UsageError("--plan takes the name of a file");
                return read_plan(file);
              });
   add_option<std::vector<std::string>>(
       app, "--background", options.backgrounds, "'TEST --AXIS VALUE...'",
-      "measure each case alone, and again while this test's traffic goes on beside it on QPs "
-      "and threads of its own; may be given more than once, for one background "
-      "after the other",
+      "measure each case alone, and again while this test's traffic goes on beside it on QPs and "
+      "threads of its own; may be given more than once, for one background after the other",
       [](const std::vector<std::string>& texts) { return read_backgrounds(texts); })
       ->allow_extra_args(false);
   add_option(app, "--hosts", options.host_options.hosts, "FILE",

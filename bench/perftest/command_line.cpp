@@ -62,8 +62,7 @@ const PerftestOption* option_of(int code) {
   const auto begins = [&](const std::string& option) { return option.starts_with(name); };
   if (is_long && std::ranges::any_of(known, begins))
     throw UsageError(
-        "{}: '{}' is short for several options: write it in full ('{} "
-        "--help' lists the options)",
+        "{}: '{}' is short for several options: write it in full ('{} --help' lists the options)",
         tool.name, name, tool.name);
   const std::vector<std::string_view> views(known.begin(), known.end());
   throw UsageError("{} has no option '{}'{} ('{} --help' lists the options)", tool.name, name,

@@ -91,10 +91,9 @@ std::string columns_of(const PerftestReport& report) {
   std::string text;
   switch (report.table) {
     case ReportTable::bandwidth:
-      text = fmt::format(
-          " #bytes     #iterations    BW peak[{0}]    BW average[{0}]   "
-          "MsgRate[Mpps]",
-          report.gbits ? "Gb/sec" : "MiB/sec");
+      text =
+          fmt::format(" #bytes     #iterations    BW peak[{0}]    BW average[{0}]   MsgRate[Mpps]",
+                      report.gbits ? "Gb/sec" : "MiB/sec");
       break;
     case ReportTable::latency:
       text =

@@ -47,16 +47,13 @@ void require_address_of(const ReadyLine& line, std::string_view host,
     why = "that is no address of a host";
   else if (!known.empty() && std::ranges::none_of(known, is_it))
     why = fmt::format(
-        "here that name has {}. If ssh reaches it at another address, put "
-        "that into ssh://",
+        "here that name has {}. If ssh reaches it at another address, put that into ssh://",
         fmt::join(known, ", "));
   else if (known.empty() && (address->loopback() || address->link_local()))
     why = "that would be this machine, or one beside it";
   if (!why.empty())
-    throw MeasurementError(
-        "{} says that its server listens on `{}`, to which nothing "
-        "is sent: {}",
-        host, line.address.host, why);
+    throw MeasurementError("{} says that its server listens on `{}`, to which nothing is sent: {}",
+                           host, line.address.host, why);
 }
 
 void require_our_protocol(const ReadyLine& line, std::string_view host) {

@@ -133,10 +133,8 @@ void RemoteServer::throw_not_started(int status) {
                            start_.program.find('/') == std::string::npos ? "in PATH of" : "on",
                            host);
   if (status == kNotExecutable)
-    throw MeasurementError(
-        "{} cannot be executed on {}{}; --remote-program PATH "
-        "names another",
-        start_.program, host, last_line());
+    throw MeasurementError("{} cannot be executed on {}{}; --remote-program PATH names another",
+                           start_.program, host, last_line());
   if (status == kOfSsh)
     throw MeasurementError("ssh does not get to {}, where it must not need to ask for anything{}",
                            host, last_line());

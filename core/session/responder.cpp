@@ -216,8 +216,7 @@ std::vector<OpenDevice*> ClientSession::open_for(const TestCase& test_case,
   std::vector<OpenDevice*> devices = devices_.get_each(test_case.responder, true);
   if (devices.size() != test_case.devices() || peer.size() != devices.size())
     throw MeasurementError(
-        "the peer's message: a case of {} devices, with {} of the responder's and the "
-        "GIDs of {}",
+        "the peer's message: a case of {} devices, with {} of the responder's and the GIDs of {}",
         test_case.devices(), devices.size(), peer.size());
   for (std::size_t i = 0; i < devices.size(); ++i) use_gids_of(*devices[i], peer[i].value);
   return devices;

@@ -289,9 +289,8 @@ std::string why_not_on_devices(const TestCase& c) {
         mine, theirs);
   if (c.threads * c.devices() > kMostEndpoints)
     return fmt::format(
-        "{} threads on each of {} devices are more than {} in all: use fewer "
-        "--threads",
-        c.threads, c.devices(), kMostEndpoints);
+        "{} threads on each of {} devices are more than {} in all: use fewer --threads", c.threads,
+        c.devices(), kMostEndpoints);
   return {};
 }
 

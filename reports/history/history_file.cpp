@@ -224,8 +224,7 @@ std::string history_time(const History& history, const std::string& option,
   for (const char* clock : {"", "T00:00:00", ":00"})
     if (epoch_seconds(text + clock)) return text + clock;
   throw invalid_value(option, text,
-                      "a commit of this history, or a date such as 2024-02-03 or "
-                      "2024-02-03T02:00");
+                      "a commit of this history, or a date such as 2024-02-03 or 2024-02-03T02:00");
 }
 
 }  // namespace rdmameter

@@ -83,9 +83,8 @@ std::string knee_sentence(const ConnectionCurve& curve) {
   const std::string things = curve.kind == "ud" ? "destinations" : "connections";
   if (knee.fast == 0)
     return fmt::format(
-        "{}: whether there is a knee is not known: it needs the rates of two numbers "
-        "of {}.",
-        name, things);
+        "{}: whether there is a knee is not known: it needs the rates of two numbers of {}.", name,
+        things);
   if (knee.found()) {
     const auto fewest = std::ranges::min(curve.points, {}, [&](const ConnectionPoint& point) {
       return point.active == knee.fast || point.active == knee.slow ? point.mmsg_per_s.size()
