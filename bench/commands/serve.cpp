@@ -95,8 +95,7 @@ std::string client_command(const std::string& address, const std::string& token,
   return fmt::format("with\n  {} {}", command, shell_text({"--token-file", token_file}));
 }
 
-/// A token that was drawn for this machine's own clients, where they find it, for as long as this
-/// lives.
+/// A token that was drawn for this machine's own clients, where they find it while this lives.
 class LeftToken {
  public:
   /// @param server  borrowed

@@ -46,8 +46,7 @@ struct Shape {
 };
 
 /// Of a character outside strings. Each comma, colon and bracket stands for a value; what its kind
-/// takes is what nlohmann/json and malloc() of 64 bits take, arrays and objects while they grow
-/// included.
+/// takes is what nlohmann/json and malloc() of 64 bits take, also while arrays and objects grow.
 std::size_t parsed_bytes_of(char each) noexcept {
   constexpr std::size_t kArrayElement = 48, kObjectMember = 144, kContainer = 64, kString = 48;
   switch (each) {
