@@ -55,8 +55,8 @@ std::tuple<bool, int, std::uint32_t> gid_order(const Gid& gid);
 /// @param link_layer  IBV_LINK_LAYER_*
 /// @param requested   table index, or kAuto
 /// @param where       device/port, for the error's text
-/// @throws UsageError  the index is not there; the text lists those that are
-/// @throws Unsupported the port has no GID at all
+/// @throws UsageError      the index is not there; the text lists those that are
+/// @throws UnusableDevice  the port has no GID at all
 Gid choose_gid(std::span<const Gid> gids, int link_layer, std::uint64_t requested,
                std::string_view where);
 
