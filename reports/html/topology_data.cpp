@@ -8,6 +8,7 @@
 #include <map>
 
 #include "reports/html/chart_data.h"
+#include "reports/stats/sample.h"
 #include "reports/summary/facts.h"
 #include "reports/summary/metric.h"
 #include "reports/text/case_text.h"
@@ -83,7 +84,7 @@ Json measured_points(TopologyCases cases, const ModelShape& shape, const Quantit
   Json points = Json::array();
   for (auto& [ranks, values] : by_ranks) {
     std::ranges::sort(values);
-    points.push_back({ranks, short_number(values.front()), short_number(values[values.size() / 2]),
+    points.push_back({ranks, short_number(values.front()), short_number(median(values)),
                       short_number(values.back())});
   }
   return points;

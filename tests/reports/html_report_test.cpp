@@ -14,6 +14,7 @@
 #include "reports/html/page_cases.h"
 #include "reports/html/report.h"
 #include "reports/html/sections.h"
+#include "reports/html/topology_data.h"
 #include "reports/html/topology_pictures.h"
 #include "reports/text/text.h"
 #include "tests/reports/samples.h"
@@ -498,6 +499,20 @@ TEST(HtmlReport, BeginsWithTheVerdict) {
 
 ResultFile topology_file(std::vector<Row> rows) {
   return {"topologies.json", topology_context(8), std::move(rows)};
+}
+
+TEST(TopologyData, OfTwoRepetitionsTheMedianIsTheMiddleOfBoth) {
+  std::vector<Row> rows;
+  for (const std::uint64_t repetition : {0, 1}) {
+    rows.push_back(pairs_row("mesh", 4, 64, repetition, 2));
+    rows.back().topology->connect_ns = {{"qps", 1'000'000 * (repetition + 1)}};
+  }
+  const ResultFile file = topology_file(rows);
+  const Json quantities = topology_data(page_cases(std::span(&file, 1), 1000))[0].at("quantities");
+  const auto connect = std::ranges::find(
+      quantities, "connect", [](const Json& one) { return one.at("key").get<std::string>(); });
+  EXPECT_EQ(connect->at("lines")[0].at("measured"),
+            Json::parse("[[4, 1000000, 1500000, 2000000]]"));
 }
 
 TEST(TopologySection, HasTablesModelAndPicturesWithoutJavaScript) {
