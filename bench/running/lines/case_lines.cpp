@@ -167,7 +167,7 @@ std::string CaseTable::add(const Row& row) {
   Case& one = at->second;
   const bool measured = row.status == Row::Status::ok;
   if (begins) one.name = printable(shorten_name(row.name, told_));
-  if (begins || measured) one.repetitions = row.repetitions;
+  one.repetitions = row.repetitions;
   if (measured) {
     one.bandwidth = row.bandwidth.has_value();
     one.kind = one.bandwidth ? "bandwidth" : latency_name(*row.latency);

@@ -75,6 +75,15 @@ TEST(CaseTable, EndsACaseWhoseLastRepetitionFailed) {
   EXPECT_EQ(table.rest(), "");
 }
 
+/// As with --until.
+TEST(CaseTable, OfACaseThatIsGivenUpTheLastRowSaysHowOftenItRan) {
+  CaseTable table(22, 100, std::nullopt);
+  table.add(bandwidth_row_of(0, 0, 10'000, 5'000'000'000));
+  Row failed = bandwidth_row_of(0, 1, 2, 1);
+  failed.status = Row::Status::error;
+  EXPECT_NE(table.add(failed).find("(1 of 2 repetitions)"), std::string::npos);
+}
+
 TEST(CaseTable, FitsNarrowTerminals) {
   for (const std::size_t width : {60, 80, 200}) {
     CaseTable table(30, width, 100.0);
