@@ -9,30 +9,18 @@
 namespace rdmameter {
 
 std::unique_ptr<ControlCall> make_control_call(OpenDevice& device, const TestCase& test_case) {
-  switch (test_case.verb) {
-    case Verb::reg_mr:
-    case Verb::dereg_mr:
+  switch (object_of(test_case.verb)) {
+    case ControlObject::memory:
       return make_memory_call(device, test_case);
-    case Verb::create_cq:
-    case Verb::destroy_cq:
+    case ControlObject::cq:
       return make_cq_call(device, test_case);
-    case Verb::create_qp:
-    case Verb::destroy_qp:
-    case Verb::modify_qp_init:
-    case Verb::modify_qp_rtr:
-    case Verb::modify_qp_rts:
+    case ControlObject::qp:
       return make_qp_call(device, test_case);
-    case Verb::create_ah:
-    case Verb::destroy_ah:
+    case ControlObject::ah:
       return make_ah_call(device, test_case);
-    case Verb::bind_mw_1:
-    case Verb::bind_mw_2:
-    case Verb::invalidate_mw:
+    case ControlObject::window:
       return make_window_call(device, test_case);
-    case Verb::connect:  // need a session
-    case Verb::cm_resolve_addr:
-    case Verb::cm_resolve_route:
-    case Verb::cm_connect:
+    case ControlObject::connection:  // needs a session
       break;
   }
   return nullptr;

@@ -40,30 +40,18 @@ std::uint64_t send_bytes(const TestCase& test_case, Role role, std::uint64_t dep
 /// Of the objects that a control path test holds, and the one that it calls for.
 std::uint64_t control_bytes(const TestCase& test_case) {
   const std::uint64_t count = test_case.objects + 1;
-  switch (test_case.verb) {
-    case Verb::reg_mr:
-    case Verb::dereg_mr:
+  switch (object_of(test_case.verb)) {
+    case ControlObject::memory:
       return test_case.size_bytes;
-    case Verb::bind_mw_1:
-    case Verb::bind_mw_2:
-    case Verb::invalidate_mw:
+    case ControlObject::window:
       return 2 * test_case.size_bytes;
-    case Verb::create_cq:
-    case Verb::destroy_cq:
+    case ControlObject::cq:
       return count * test_case.queues.depth * kQueueEntryBytes;
-    case Verb::create_qp:
-    case Verb::destroy_qp:
-    case Verb::modify_qp_init:
-    case Verb::modify_qp_rtr:
-    case Verb::modify_qp_rts:
-    case Verb::connect:
-    case Verb::cm_resolve_addr:
-    case Verb::cm_resolve_route:
-    case Verb::cm_connect:
+    case ControlObject::qp:
+    case ControlObject::connection:
       return count *
              (kQpBytes + (test_case.queues.depth + test_case.queues.rx_depth) * kQueueEntryBytes);
-    case Verb::create_ah:
-    case Verb::destroy_ah:
+    case ControlObject::ah:
       return 0;
   }
   return 0;

@@ -61,13 +61,12 @@ constexpr auto has_path = [](const TestCase& c) { return on_verbs(c) || topology
 constexpr auto has_mtu = [](const TestCase& c) { return has_path(c) && c.path.mtu_bytes != 0; };
 constexpr auto has_device = [](const TestCase& c) { return !c.over_tcp(); };
 constexpr auto control = [](const TestCase& c) { return c.control(); };
-/// Verbs that stand side by side in their enum.
-template <Verb kFirst, Verb kLast>
-constexpr auto calls =
-    [](const TestCase& c) { return c.control() && c.verb >= kFirst && c.verb <= kLast; };
-constexpr auto calls_for_memory = calls<Verb::reg_mr, Verb::dereg_mr>;
-constexpr auto calls_for_cqs = calls<Verb::create_cq, Verb::destroy_cq>;
-constexpr auto calls_for_qps = calls<Verb::create_qp, Verb::modify_qp_rts>;
+template <ControlObject kObject>
+constexpr auto calls_for =
+    [](const TestCase& c) { return c.control() && object_of(c.verb) == kObject; };
+constexpr auto calls_for_memory = calls_for<ControlObject::memory>;
+constexpr auto calls_for_cqs = calls_for<ControlObject::cq>;
+constexpr auto calls_for_qps = calls_for<ControlObject::qp>;
 constexpr auto connects_qps = [](const TestCase& c) { return c.control() && c.needs_responder(); };
 /// A multicast is of UD, and of one QP.
 constexpr auto unicast = [](const TestCase& c) { return on_verbs(c) && !c.multicast(); };

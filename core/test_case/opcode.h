@@ -114,7 +114,8 @@ constexpr const OpcodeTraits& traits(Opcode opcode) {
   return kOpcodes[static_cast<std::size_t>(opcode)];
 }
 
-/// The verb that a control path test calls.
+/// The verb that a control path test calls. Verbs for one kind of object stand side by side: see
+/// object_of().
 enum class Verb : std::uint64_t {
   reg_mr,
   dereg_mr,
@@ -137,14 +138,25 @@ enum class Verb : std::uint64_t {
   cm_connect,  ///< request, answer, RTS
 };
 
+/// What a control path test calls its verb for.
+enum class ControlObject : std::uint8_t { memory, cq, qp, ah, window, connection };
+
+constexpr ControlObject object_of(Verb verb) {
+  if (verb <= Verb::dereg_mr) return ControlObject::memory;
+  if (verb <= Verb::destroy_cq) return ControlObject::cq;
+  if (verb <= Verb::modify_qp_rts) return ControlObject::qp;
+  if (verb <= Verb::destroy_ah) return ControlObject::ah;
+  return verb <= Verb::invalidate_mw ? ControlObject::window : ControlObject::connection;
+}
+
 /// Does a responder take part?
 constexpr bool has_responder(Verb verb) {
-  return verb >= Verb::connect;
+  return object_of(verb) == ControlObject::connection;
 }
 
 /// A sample ends with a completion, not with the call's return.
 constexpr bool completes(Verb verb) {
-  return verb == Verb::bind_mw_1 || verb == Verb::bind_mw_2 || verb == Verb::invalidate_mw;
+  return object_of(verb) == ControlObject::window;
 }
 
 }  // namespace rdmameter
