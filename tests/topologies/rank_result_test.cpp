@@ -47,7 +47,7 @@ TEST(RankResult, ComesBackFromTheWireAsItWas) {
   sent.yielding = true;
   sent.cpu = 7;
   sent.not_pinned = "too few";
-  const RankResult got = rank_result_from_wire(rank_result_to_wire(sent));
+  const RankResult got = read_message_text<RankResult>(message_text(sent));
   EXPECT_EQ(got.connect_ns, sent.connect_ns);
   EXPECT_EQ(got.setup_ns, sent.setup_ns);
   EXPECT_EQ(got.kernel, sent.kernel);
@@ -63,13 +63,13 @@ TEST(RankSamples, ComeBackFromTheWireAsTheyWere) {
   RankSamples sent{.barrier = samples({9, 9}), .exchanges = samples({7})};
   sent.by_hops[2] = samples({1, 5, 1ULL << 40, 1ULL << 45});
   sent.collective_ns = {3, 1};
-  const RankSamples got = rank_samples_from_wire(rank_samples_to_wire(sent));
+  const RankSamples got = read_message_text<RankSamples>(message_text(sent));
   EXPECT_EQ(got.by_hops, sent.by_hops);
   EXPECT_EQ(got.exchanges, sent.exchanges);
   EXPECT_EQ(got.barrier, sent.barrier);
   EXPECT_EQ(got.collective_ns, sent.collective_ns);
   for (const char* text : {"", "[]", R"({"barrier": 1})"})
-    EXPECT_THROW(rank_samples_from_wire(text), MeasurementError) << text;
+    EXPECT_THROW(read_message_text<RankSamples>(text), MeasurementError) << text;
 }
 
 TEST(RankSamples, OfManyRanksTakeNoMoreRoomThanOfFew) {
@@ -79,22 +79,22 @@ TEST(RankSamples, OfManyRanksTakeNoMoreRoomThanOfFew) {
     const auto histogram = std::make_unique<Histogram>();
     for (std::uint64_t i = 0; i < 1000; ++i) histogram->record(1000 + (i * 7 + rank) % 1000);
     merge(all, {.barrier = snapshot(*histogram), .by_hops = {{1, snapshot(*histogram)}}});
-    if (rank == 1) of_two = rank_samples_to_wire(all).size();
+    if (rank == 1) of_two = message_text(all).size();
   }
   EXPECT_EQ(all.by_hops.at(1).count, 256'000u);
-  EXPECT_LT(rank_samples_to_wire(all).size(), 2 * of_two);  // numbers have more digits
+  EXPECT_LT(message_text(all).size(), 2 * of_two);  // numbers have more digits
 }
 
 TEST(RankResult, AFailureIsAllThatIsSaid) {
   RankResult failed;
   failed.failure = "no \xff luck";
-  EXPECT_NE(rank_result_from_wire(rank_result_to_wire(failed)).failure.find("luck"),
+  EXPECT_NE(read_message_text<RankResult>(message_text(failed)).failure.find("luck"),
             std::string::npos);
 }
 
 TEST(RankResult, WhatIsNoResultIsRefused) {
   for (const char* text : {"", "{}", "[]", "{\"setup_ns\": 1}"})
-    EXPECT_THROW(rank_result_from_wire(text), MeasurementError) << text;
+    EXPECT_THROW(read_message_text<RankResult>(text), MeasurementError) << text;
 }
 
 /// Each leaf of a message left out, null and of another type: `read` takes it, or refuses it in
@@ -126,14 +126,12 @@ TEST(RankResult, EachLeafLeftOutNullOrOfAnotherTypeIsAnErrorInWords) {
   sent.lost_pairs = {{}};
   sent.cpu = 7;
   sent.failure = "failed";
-  expect_words_or_a_value(rank_result_to_wire(sent), rank_result_from_wire);
+  expect_words_or_a_value(message_text(sent), read_message_text<RankResult>);
   sent.failure.clear();
-  expect_words_or_a_value(rank_result_to_wire(sent), rank_result_from_wire);
-  expect_words_or_a_value(rank_samples_to_wire(sent.samples), rank_samples_from_wire);
+  expect_words_or_a_value(message_text(sent), read_message_text<RankResult>);
+  expect_words_or_a_value(message_text(sent.samples), read_message_text<RankSamples>);
   const RefusedEdges refused{{{.rank = 0, .peer = 1, .reason = "none", .barrier = false}}};
-  expect_words_or_a_value(message_text(refused), [](const std::string& wire) {
-    return read_message_text<RefusedEdges>(wire);
-  });
+  expect_words_or_a_value(message_text(refused), read_message_text<RefusedEdges>);
 }
 
 TEST(RankResult, HistogramsOfRanksAddUpExactly) {
@@ -210,8 +208,8 @@ TEST(RankResult, ASampleOfACollectiveIsTheTimeOfTheRankThatTookLongestForIt) {
   results[1].samples.collective_ns = {15, 5, 40};
   for (RankResult& result : results) result.collective_mean_ns = 20;
   // Samples may have been merged on their way.
-  merge(results[0].samples, rank_samples_from_wire(rank_samples_to_wire(results[1].samples)));
-  results[1] = rank_result_from_wire(rank_result_to_wire(results[1]));
+  merge(results[0].samples, read_message_text<RankSamples>(message_text(results[1].samples)));
+  results[1] = read_message_text<RankResult>(message_text(results[1]));
   const Outcome outcome = merge_results(plan_topology(test_case), results);
   EXPECT_EQ(outcome.latency->definition, LatencyData::Definition::collective);
   EXPECT_EQ(outcome.latency->histogram.count, 3u);

@@ -54,9 +54,9 @@ void list_fields(auto& fields, Is<ProgramAndOptions> auto& said) {
 }
 
 std::string combined_samples(const std::string& a, const std::string& b) {
-  RankSamples samples = rank_samples_from_wire(a);
-  merge(samples, rank_samples_from_wire(b));
-  return rank_samples_to_wire(samples);
+  RankSamples samples = read_message_text<RankSamples>(a);
+  merge(samples, read_message_text<RankSamples>(b));
+  return message_text(samples);
 }
 
 /// Late messages of UC and UD would come while others are measured.
@@ -332,10 +332,10 @@ class RankMeasurer final : public TopologyMeasurer {
   std::vector<RankResult> gather_results(const RankCase& own) {
     std::vector<RankResult> results;
     const std::vector<std::string> reports =
-        with_all(&Ranks::gather, own.taken() ? rank_result_to_wire(own.result()) : "");
+        with_all(&Ranks::gather, own.taken() ? message_text(own.result()) : "");
     if (ranks_.rank() != 0) return results;
     for (Rank rank = 0; rank < own.plan().graph.ranks(); ++rank)
-      results.push_back(rank_result_from_wire(reports[rank]));
+      results.push_back(read_message_text<RankResult>(reports[rank]));
     return results;
   }
 
@@ -343,9 +343,9 @@ class RankMeasurer final : public TopologyMeasurer {
   std::vector<RankResult> run_all(RankCase& own) {
     if (own.taken()) own.run();
     const std::string samples =
-        with_all(&Ranks::reduce, rank_samples_to_wire(own.result().samples), combined_samples);
+        with_all(&Ranks::reduce, message_text(own.result().samples), combined_samples);
     std::vector<RankResult> results = gather_results(own);
-    if (!results.empty()) results.front().samples = rank_samples_from_wire(samples);
+    if (!results.empty()) results.front().samples = read_message_text<RankSamples>(samples);
     return results;
   }
 

@@ -9,10 +9,7 @@
 #include <optional>
 #include <tuple>
 
-#include "core/base/error.h"
-#include "core/base/error_text.h"
 #include "core/engine/loop/loop_state.h"
-#include "core/result/row_fields.h"
 #include "core/verbs/device.h"
 #include "topologies/graphs/routes.h"
 #include "topologies/stragglers/straggler.h"
@@ -245,90 +242,6 @@ nlohmann::ordered_json placements(std::span<const RankResult> results) {
 }
 
 }  // namespace
-
-void list_fields(auto& fields, Is<LostPair> auto& pair) {
-  fields("with", pair.with);
-  fields("reason", pair.reason);
-  fields("waited", pair.waited);
-}
-
-void list_fields(auto& fields, Is<RankSamples> auto& samples) {
-  fields("barrier", samples.barrier);
-  fields("exchanges", samples.exchanges);
-  fields("by_hops", samples.by_hops);
-  fields("collective_ns", samples.collective_ns);
-}
-
-void list_fields(auto& fields, Is<RankResult> auto& result) {
-  fields("failure", result.failure);
-  fields("no_barrier_with", result.no_barrier_with);
-  fields("device", result.device);
-  fields("connect_ns", result.connect_ns);
-  fields("setup_ns", result.setup_ns);
-  fields("connection_bytes", result.connection_bytes);
-  fields("relay_bytes", result.relay_bytes);
-  fields("kernel", result.kernel);
-  fields("qps", result.qps);
-  fields("barrier_qps", result.barrier_qps);
-  fields("matrix_row_ns", result.matrix_row_ns);
-  fields("matrix_column_ns", result.matrix_column_ns);
-  fields("lost_pairs", result.lost_pairs);
-  fields("half_rounds", result.half_rounds);
-  fields("collective_mean_ns", result.collective_mean_ns);
-  fields("operations", result.operations);
-  fields("lost", result.lost);
-  fields("sent", result.sent);
-  fields("arrived", result.arrived);
-  fields("elapsed_ns", result.elapsed_ns);
-  fields("sending_ns", result.sending_ns);
-  fields("cpu_ns", result.cpu_ns);
-  fields("wrs", result.wrs);
-  fields("doorbells", result.doorbells);
-  fields("cqes", result.cqes);
-  fields("polls", result.polls);
-  fields("passed_on", result.passed_on);
-  fields("checked_bytes", result.checked_bytes);
-  fields("mtu_bytes", result.mtu_bytes);
-  fields("yielding", result.yielding);
-  fields("thread_domain", result.thread_domain);
-  fields("cpu", result.cpu);
-  fields("numa_node", result.numa_node);
-  fields("device_numa_node", result.device_numa_node);
-  fields("not_pinned", result.not_pinned);
-}
-
-namespace {
-
-template <class Told>
-Told from_wire(const std::string& text, const char* what) {
-  try {
-    const auto json = nlohmann::ordered_json::parse(text);
-    return read_fields<Told>(CheckedJson(json, what));
-  } catch (const nlohmann::json::exception& error) {
-    throw MeasurementError("{} cannot be read: {}", what, error_text(error));
-  } catch (const UsageError& error) {
-    throw MeasurementError(error.what());
-  }
-}
-
-}  // namespace
-
-std::string rank_result_to_wire(const RankResult& result) {
-  // A failure quotes what a library may have said in another encoding.
-  return write_fields(result).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-}
-
-RankResult rank_result_from_wire(const std::string& wire) {
-  return from_wire<RankResult>(wire, "a rank's result");
-}
-
-std::string rank_samples_to_wire(const RankSamples& samples) {
-  return write_fields(samples).dump();
-}
-
-RankSamples rank_samples_from_wire(const std::string& wire) {
-  return from_wire<RankSamples>(wire, "samples of ranks");
-}
 
 void merge(RankSamples& samples, const RankSamples& more) {
   merge(samples.barrier, more.barrier);

@@ -14,7 +14,8 @@
 
 #include "core/engine/device/open_device.h"
 #include "core/engine/measurer.h"
-#include "core/result/row.h"
+#include "core/result/row_fields.h"
+#include "core/wire/message.h"
 #include "topologies/graphs/graph.h"
 #include "topologies/ranks/rank_plan.h"
 
@@ -27,12 +28,25 @@ struct LostPair {
   bool waited = false;  ///< in vain: the other one may know more
 };
 
+void list_fields(auto& fields, Is<LostPair> auto& pair) {
+  fields("with", pair.with);
+  fields.any_text("reason", pair.reason);
+  fields("waited", pair.waited);
+}
+
 /// Samples of one rank, or of several together: they are merged on their way to rank 0.
 struct RankSamples {
   HistogramData barrier, exchanges;
   std::map<std::uint64_t, HistogramData> by_hops;  ///< of walks
   std::vector<std::uint64_t> collective_ns;  ///< of each collective: of the slowest of these ranks
 };
+
+void list_fields(auto& fields, Is<RankSamples> auto& samples) {
+  fields("barrier", samples.barrier);
+  fields("exchanges", samples.exchanges);
+  fields("by_hops", samples.by_hops);
+  fields("collective_ns", samples.collective_ns);
+}
 
 /// Why a loop of a rank ended that others have kept waiting.
 inline constexpr const char* kOutOfPatience = "nothing has moved for too long (--patience)";
@@ -69,13 +83,44 @@ struct RankResult {
   std::string not_pinned;                         ///< why; empty: it was
 };
 
-std::string rank_result_to_wire(const RankResult& result);
-/// @throws MeasurementError  it is not what rank_result_to_wire() makes
-RankResult rank_result_from_wire(const std::string& wire);
+void list_fields(auto& fields, Is<RankResult> auto& result) {
+  fields.any_text("failure", result.failure);  // may quote a library
+  fields("no_barrier_with", result.no_barrier_with);
+  fields("device", result.device);
+  fields("connect_ns", result.connect_ns);
+  fields("setup_ns", result.setup_ns);
+  fields("connection_bytes", result.connection_bytes);
+  fields("relay_bytes", result.relay_bytes);
+  fields("kernel", result.kernel);
+  fields("qps", result.qps);
+  fields("barrier_qps", result.barrier_qps);
+  fields("matrix_row_ns", result.matrix_row_ns);
+  fields("matrix_column_ns", result.matrix_column_ns);
+  fields("lost_pairs", result.lost_pairs);
+  fields("half_rounds", result.half_rounds);
+  fields("collective_mean_ns", result.collective_mean_ns);
+  fields("operations", result.operations);
+  fields("lost", result.lost);
+  fields("sent", result.sent);
+  fields("arrived", result.arrived);
+  fields("elapsed_ns", result.elapsed_ns);
+  fields("sending_ns", result.sending_ns);
+  fields("cpu_ns", result.cpu_ns);
+  fields("wrs", result.wrs);
+  fields("doorbells", result.doorbells);
+  fields("cqes", result.cqes);
+  fields("polls", result.polls);
+  fields("passed_on", result.passed_on);
+  fields("checked_bytes", result.checked_bytes);
+  fields("mtu_bytes", result.mtu_bytes);
+  fields("yielding", result.yielding);
+  fields("thread_domain", result.thread_domain);
+  fields("cpu", result.cpu);
+  fields("numa_node", result.numa_node);
+  fields("device_numa_node", result.device_numa_node);
+  fields.any_text("not_pinned", result.not_pinned);
+}
 
-std::string rank_samples_to_wire(const RankSamples& samples);
-/// @throws MeasurementError  it is not what rank_samples_to_wire() makes
-RankSamples rank_samples_from_wire(const std::string& wire);
 void merge(RankSamples& samples, const RankSamples& more);
 
 /// Adds what one rank has measured after an earlier attempt of the same case; what is told of its
