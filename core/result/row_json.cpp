@@ -93,6 +93,16 @@ std::optional<std::uint64_t> bandwidth_lost(const BandwidthData& data) {
   return *data.sent > arrived ? *data.sent - arrived : 0;
 }
 
+double jain_index(std::span<const double> shares) {
+  double sum = 0, squares = 0;
+  for (const double share : shares) {
+    sum += share;
+    squares += share * share;
+  }
+  if (squares == 0) return 1;
+  return std::min(1.0, sum * sum / (static_cast<double>(shares.size()) * squares));  // rounding
+}
+
 std::optional<double> settled_share(const SettledMetric& settled) {
   if (!settled.low || !settled.high || !settled.median || !(*settled.median > 0))
     return std::nullopt;

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -73,6 +74,10 @@ double bandwidth_gbps(const auto& data) {
 double bandwidth_mmsg_per_s(const auto& data) {
   return bandwidth_mmsg_per_s(data.messages, data.window_ns);
 }
+
+/// Jain's index of fairness: (sum x)^2 / (n * sum x^2), 1 where all are equal, 1/n where one has
+/// all (Jain, Chiu and Hawe, 1984). @return 1 for none
+double jain_index(std::span<const double> shares);
 
 /// Half the width of the interval, of the median; nothing where there is no interval.
 std::optional<double> settled_share(const SettledMetric& settled);

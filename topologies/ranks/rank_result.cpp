@@ -269,16 +269,6 @@ std::uint64_t sum_of(const NamedCounts& counts) {
   return sum;
 }
 
-double jain_index(std::span<const double> shares) {
-  double sum = 0, squares = 0;
-  for (const double share : shares) {
-    sum += share;
-    squares += share * share;
-  }
-  if (squares == 0) return 1;
-  return std::min(1.0, sum * sum / (real(shares.size()) * squares));  // rounding
-}
-
 namespace {
 
 void add_counts(RankResult& sum, const RankResult& more) {

@@ -142,8 +142,4 @@ Outcome merge_results(const TopologyPlan& plan, std::span<const RankResult> resu
 std::uint64_t& count_of(NamedCounts& counts, std::string_view name);
 std::uint64_t sum_of(const NamedCounts& counts);
 
-/// Jain's index of fairness: (sum x)^2 / (n * sum x^2), 1 where all are equal, 1/n where one has
-/// all (Jain, Chiu and Hawe, 1984). @return 1 for none
-double jain_index(std::span<const double> shares);
-
 }  // namespace rdmameter

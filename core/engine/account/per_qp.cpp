@@ -145,12 +145,8 @@ PerQpData per_qp_data(std::span<const QpFigures> figures) {
     if constexpr (std::same_as<decltype(list), const std::vector<double>&>)
       add_spread(data, key, list);
   });
-  const std::vector<double>& rates = data.messages_per_s;
-  const double sum = std::accumulate(rates.begin(), rates.end(), 0.0);
-  const double squares = std::inner_product(rates.begin(), rates.end(), rates.begin(), 0.0);
-  // What divides evenly may come out above 1 by a double's last digit.
-  if (squares > 0)
-    data.jain = std::min(1.0, sum * sum / (static_cast<double>(figures.size()) * squares));
+  if (std::ranges::any_of(data.messages_per_s, [](double rate) { return rate > 0; }))
+    data.jain = jain_index(data.messages_per_s);
   const std::vector<double> times = times_of(data);
   std::vector<std::uint64_t> order(data.qps);
   std::iota(order.begin(), order.end(), 0);
