@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <array>
 #include <cstdio>
 #include <memory>
 #include <optional>
@@ -15,6 +14,7 @@
 #include "bench/remote/stdin_owner.h"
 #include "bench/running/measurers.h"
 #include "core/base/error.h"
+#include "core/base/kernel_files.h"
 #include "core/base/parse_value.h"
 #include "core/base/printable.h"
 #include "core/instrument/clock.h"
@@ -59,15 +59,10 @@ constexpr const char* kServeFooter =
     "  rdmameter run localhost write_lat --size 2..4K\n\n"
     "  rdmameter serve --bind 192.0.2.1         prints the command to use elsewhere";
 
-std::string host_name() {
-  std::array<char, 256> name{};
-  return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "localhost";
-}
-
 /// How a client would type this server's address.
 std::string client_address(const Address& bind) {
   const bool any = bind.host == "0.0.0.0" || bind.host == "::";
-  const Address address{any ? host_name() : bind.host, bind.port};
+  const Address address{any ? own_host_name().value_or("localhost") : bind.host, bind.port};
   return address.port == kDefaultPort && address.host.find(':') == std::string::npos
              ? address.host
              : address.text();

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <fstream>
 #include <string>
@@ -47,6 +48,12 @@ std::optional<std::int64_t> read_number(const std::filesystem::path& file) {
 
 std::optional<std::uint64_t> read_count(const std::filesystem::path& file) {
   return parse_count(read_line(file).value_or(""));
+}
+
+std::optional<std::string> own_host_name() {
+  std::array<char, 256> name{};
+  if (gethostname(name.data(), name.size() - 1) != 0) return std::nullopt;
+  return name.data();
 }
 
 std::vector<std::filesystem::path> entries_of(const std::filesystem::path& folder) {

@@ -26,6 +26,9 @@ std::optional<std::int64_t> read_number(const std::filesystem::path& file);
 /// Reads a count, which uses all 64 bits.
 std::optional<std::uint64_t> read_count(const std::filesystem::path& file);
 
+/// The name by which this machine knows itself; nullopt: the kernel does not tell.
+std::optional<std::string> own_host_name();
+
 /// What is in a folder, as paths, sorted; where it cannot be read, what was read before the error.
 /// Throws nothing.
 std::vector<std::filesystem::path> entries_of(const std::filesystem::path& folder);

@@ -138,12 +138,6 @@ json kernel_name() {
   return fmt::format("{} {} {}", name.sysname, name.release, name.machine);
 }
 
-json host_name() {
-  std::array<char, 256> name{};
-  if (gethostname(name.data(), name.size() - 1) != 0) return nullptr;
-  return std::string(name.data());
-}
-
 json device_json(const DeviceInUse& used, const std::filesystem::path& sysfs) {
   const auto& [context, port, gid] = used;
   const DeviceLimits limits = query_limits(context);
@@ -204,7 +198,7 @@ json host_json(const KernelTrees& trees) {
       trees.sysfs / fmt::format("devices/system/cpu/cpu{}/cpufreq/scaling_governor", cpu);
   return {{"version", RDMAMETER_VERSION},
           {"build", build_type()},
-          {"hostname", host_name()},
+          {"hostname", or_null(own_host_name())},
           {"boot_id", or_null(read_line(trees.proc / "sys/kernel/random/boot_id"))},
           {"kernel", kernel_name()},
           {"libibverbs", or_null(ibverbs_version(trees.proc))},

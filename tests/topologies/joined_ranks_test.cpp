@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "core/base/error.h"
+#include "core/base/kernel_files.h"
 #include "core/wire/channel.h"
 #include "tests/topologies/fake_pmix.h"
 #include "topologies/ranks/bootstrap/open_links.h"
@@ -135,7 +136,7 @@ TEST(JoinedRanks, NameOneThatCannotBeReachedWithEachOfItsAddressesAndWhatToDo) {
            ":1 (Connection refused): has that rank ended, or another machine this address? ";
   };
   EXPECT_EQ(why_not_reached(R"("127.0.0.2", "127.0.0.3")"),
-            "rank 1 on far cannot be reached by TCP from " + own_host_name() +
+            "rank 1 on far cannot be reached by TCP from " + own_host_name().value_or("") +
                 ", which ranks need to exchange addresses: " + refused("127.0.0.2") +
                 refused("127.0.0.3") + "Name the network that leads there: --bootstrap-if");
   // This machine has that one, too, so that it does not lead to another.

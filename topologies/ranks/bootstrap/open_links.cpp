@@ -4,16 +4,15 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <list>
 #include <memory>
 #include <optional>
 
 #include "core/base/error.h"
+#include "core/base/kernel_files.h"
 #include "core/base/printable.h"
 #include "core/log/print.h"
 #include "core/wire/auth.h"
@@ -161,7 +160,7 @@ class LinkOpener {
   OpenedLinks open() {
     if (steps_ == 0) return {};
     const bool only_this_machine = job_.local_size() == job_.size();
-    own_ = {.host = own_host_name(),
+    own_ = {.host = own_host_name().value_or(""),
             .secret = make_token(),
             .addresses = only_this_machine && options_.interface.empty()
                              ? std::vector<std::string>()
@@ -482,12 +481,6 @@ class LinkOpener {
 };
 
 }  // namespace
-
-std::string own_host_name() {
-  std::array<char, 256> name{};
-  gethostname(name.data(), name.size() - 1);
-  return name.data();
-}
 
 OpenedLinks open_links(PmixJob& job, const BootstrapOptions& options,
                        const InterruptSource& interrupt) {

@@ -24,9 +24,6 @@ struct OpenedLinks {
   std::vector<OpenedLink> ahead, behind;  ///< of 2^0, 2^1... ranks away
 };
 
-/// The name by which this machine knows itself.
-std::string own_host_name();
-
 /// Publishes this rank's card (its addresses, port and secret), takes those of the ranks ahead, and
 /// connects with these; the ranks behind connect with this one. Both ends of each connection prove
 /// that they know the secret of the end that listens, which only processes of this job can read

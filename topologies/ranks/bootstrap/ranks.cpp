@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "core/base/error.h"
+#include "core/base/kernel_files.h"
 #include "topologies/ranks/bootstrap/open_links.h"
 #include "topologies/ranks/bootstrap/pmix_job.h"
 #include "topologies/ranks/bootstrap/rank_links.h"
@@ -89,7 +90,7 @@ class LinkedRanks final : public Ranks {
   LinkedRanks(const BootstrapOptions& options, const InterruptSource& interrupt)
       : job_(options.patience, interrupt),
         links_(open_links(job_, options, interrupt), options.patience, interrupt) {
-    hosts_ = all_gather(*this, own_host_name());
+    hosts_ = all_gather(*this, own_host_name().value_or(""));
   }
 
   Rank rank() const override { return job_.rank(); }
