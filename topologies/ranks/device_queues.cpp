@@ -217,11 +217,7 @@ void DeviceQueues::create_barrier(const RankPairs& avoided) {
                              .which = "barrier CQ"},
                       barrier_case_, where_);
   barrier_.cq = barrier_cq_->all().front();
-  ibv_qp_init_attr attributes{};
-  attributes.send_cq = attributes.recv_cq = barrier_.cq;
-  attributes.cap = {
-      .max_send_wr = 2 * steps, .max_recv_wr = 1, .max_send_sge = 1, .max_recv_sge = 1};
-  attributes.qp_type = IBV_QPT_RC;
+  const ibv_qp_init_attr attributes = plain_qp(*barrier_.cq, Transport::rc, 2 * steps, 1);
   const std::size_t count = barrier_partners_.size();
   while (barrier_qps_.size() < count) {
     Qp qp = barrier_maker_.make(barrier_domain_->of_queues(), attributes);
@@ -281,17 +277,12 @@ void DeviceQueues::create_cqs() {
 }
 
 Qp DeviceQueues::create_qp(std::uint64_t number) {
-  ibv_qp_init_attr attributes{};
-  attributes.send_cq = attributes.recv_cq = cqs_[cqs_.size() == 1 ? 0 : number];
-  attributes.srq = srq_;
   const Entries queues = datagram_ ? entries(classes_) : entries_of(number, classes_);
-  attributes.cap = {.max_send_wr = static_cast<std::uint32_t>(queues.sends),
-                    .max_recv_wr = srq_ != nullptr
-                                       ? 0
-                                       : std::max(static_cast<std::uint32_t>(queues.receives), 1U),
-                    .max_send_sge = receive_mode_ == ReceiveMode::labelled ? 2U : 1U,
-                    .max_recv_sge = 1};
-  attributes.qp_type = qp_type(case_.transport);
+  ibv_qp_init_attr attributes =
+      plain_qp(*cqs_[cqs_.size() == 1 ? 0 : number], case_.transport, queues.sends,
+               srq_ != nullptr ? 0 : std::max<std::uint64_t>(queues.receives, 1));
+  attributes.srq = srq_;
+  if (receive_mode_ == ReceiveMode::labelled) attributes.cap.max_send_sge = 2;
   Qp qp = maker_.make(domain_.of_queues(), attributes);
   if (qp) return qp;
   const int error = errno;
