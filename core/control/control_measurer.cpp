@@ -76,7 +76,7 @@ class ControlMeasurer final : public Measurer {
     if (const std::string why = why_impossible(asked); !why.empty()) throw Unsupported(why);
     require_memory(DeviceCase::usual(asked, Role::initiator));
     const EndSettings& end = choice_.settled(asked.initiator, asked.transport);
-    OpenDevice& device = devices_.get_anew(end.device, end.port_num, end.gid_index);
+    OpenDevice& device = devices_.get(end.device, end.port_num, end.gid_index, true);
     const DeviceCase test_case{asked, device, Role::initiator};
     const Placement placement = place_end(test_case, Role::initiator, false, {}, claims_);
     const std::unique_ptr<ControlCall> verb = [&] {

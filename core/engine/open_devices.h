@@ -41,7 +41,8 @@ class OpenDevices {
   explicit OpenDevices(MemoryTerms memory) : memory_(std::move(memory)) {}
 
   /// Opens it on first use. Arguments and errors as open_for_run().
-  /// @param anew  see get_anew()
+  /// @param anew  for a new repetition: if it is open already, its port and GIDs are queried anew
+  /// @throws as look_again(), too, where it is to look anew
   OpenDevice& get(const std::string& device, std::uint64_t port_num, std::uint64_t gid_index,
                   bool anew = false) {
     auto& slot = open_[{device, port_num, gid_index}];
@@ -52,13 +53,7 @@ class OpenDevices {
     return *slot;
   }
 
-  /// The device for a new repetition: if it is open already, its port and GIDs are queried anew.
-  /// @throws as look_again(), too
-  OpenDevice& get_anew(const std::string& device, std::uint64_t port_num, std::uint64_t gid_index) {
-    return get(device, port_num, gid_index, true);
-  }
-
-  /// All devices of an end, in order. @param anew  as get_anew(). @throws as that
+  /// All devices of an end, in order. @param anew  as get(). @throws as that
   std::vector<OpenDevice*> get_each(const EndSettings& end, bool anew = false) {
     std::vector<OpenDevice*> devices;
     for (const std::string& name : split_devices(end.device))

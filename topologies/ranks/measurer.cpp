@@ -205,7 +205,7 @@ class RankMeasurer final : public TopologyMeasurer {
     EndSettings wanted = test_case.initiator;
     wanted.device = numbered(wanted.device);
     const EndSettings& end = lone_.settled(wanted, test_case.transport);
-    return devices_.get_anew(end.device, end.port_num, end.gid_index);
+    return devices_.get(end.device, end.port_num, end.gid_index, true);
   }
 
   void create(RankCase& own) {

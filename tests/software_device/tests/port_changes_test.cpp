@@ -30,7 +30,7 @@ TEST(PortChanges, ALidIsAskedForAnewInEachRepetition) {
   const std::uint16_t before = device.port.lid;
   let_happen(device, "LID_CHANGE");
   EXPECT_EQ(devices.get("soft0", kAuto, kAuto).port.lid, before);
-  EXPECT_NE(devices.get_anew("soft0", kAuto, kAuto).port.lid, before);
+  EXPECT_NE(devices.get("soft0", kAuto, kAuto, true).port.lid, before);
   EXPECT_EQ(&devices.get("soft0", kAuto, kAuto), &device);
 
   // The event that waited was of before the repetition.
