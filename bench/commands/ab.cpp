@@ -323,9 +323,8 @@ std::vector<std::size_t> measured_cases(const Comparison& comparison, const Comp
 
 /// Indexes of the cases that are suspect or inconclusive so far, where the gates ask
 /// for their times.
-std::vector<std::size_t> open_cases(const std::string& output, ComparisonOptions how) {
+std::vector<std::size_t> open_cases(const std::string& output, const ComparisonOptions& how) {
   const Comparable measured = read_comparable(output);
-  if (how.gates.empty()) how.gates = measured.gates;
   const Comparison comparison = compare_sides(measured, how);
   return measured_cases(comparison, measured, [&](const CaseComparison& one) {
     return comparison.gated(one) &&
@@ -347,7 +346,7 @@ Comparison confirm(const AbPlan& plan, std::vector<AbCase> cases, const Comparis
   keep_only(cases, again);
   measure_sides(fresh, std::move(cases), output.path);
   ComparisonOptions times = how;
-  times.gates.clear();
+  times.gates = {"times"};
   return replaced_by(first, compare_sides(read_comparable(output.path), times));
 }
 
@@ -365,7 +364,7 @@ ExitStatus with_failures(ExitStatus status, const Comparable& measured) {
 }  // namespace
 
 ExitStatus measure_and_compare(const AbArguments& options, const Invocation& invocation) {
-  ComparisonOptions how = options.verdict;
+  const ComparisonOptions& how = options.verdict;
   check_writable(options.output);
   if (options.output == "-") throw UsageError("ab: -o takes the name of a file");
   check_verdict_files(options.verdict);
@@ -375,7 +374,6 @@ ExitStatus measure_and_compare(const AbArguments& options, const Invocation& inv
   measure_sides(plan, cases, output.path, [&] { return open_cases(output.path, how); });
   Comparable measured = read_comparable(output.path);
   add_noise(options.verdict, measured);
-  if (how.gates.empty()) how.gates = measured.gates;
   if (options.against_itself) record_noise(output.path, measured);
   const Comparison first = compare_sides(measured, how);
   const Comparison last = options.confirm ? confirm(plan, cases, first, measured, how) : first;

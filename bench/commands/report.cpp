@@ -39,16 +39,14 @@ bool has_sides(const ResultFile& file) {
 std::optional<Comparison> comparison_of(const ReportArguments& options,
                                         const std::vector<ResultFile>& files) {
   if (files.size() > 2 || (files.size() == 1 && !has_sides(files.front()))) return std::nullopt;
-  ComparisonOptions how{.allow_environment_change = true};
+  const ComparisonOptions how{.allow_environment_change = true};
   const Comparable base = chosen_cases(options.files.front(), options.cases);
   if (options.files.size() == 1) {
     if (!base.two_sides()) return std::nullopt;
-    how.gates = base.gates;
     return compare_sides(base, how);
   }
   const Comparable other = chosen_cases(options.files.back(), options.cases);
   if (pair_cases(base, other).pairs.empty()) return std::nullopt;
-  how.gates = other.gates;
   return compare_files(base, other, how);
 }
 

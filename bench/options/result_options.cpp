@@ -161,7 +161,6 @@ ExitStatus write_verdict(const Comparison& comparison, const VerdictOptions& opt
 }
 
 ExitStatus compare_results(const std::vector<std::string>& files, const VerdictOptions& options) {
-  ComparisonOptions how = options;  // its gates are those of the files' plan, unless given
   if (files.empty() || files.size() > 2)
     throw UsageError(
         "compare: name two results, BASE and NEW, or one of 'rdmameter ab' that has both sides");
@@ -169,13 +168,11 @@ ExitStatus compare_results(const std::vector<std::string>& files, const VerdictO
   if (files.size() == 1) {
     Comparable both = read_comparable(files.front());
     add_noise(options, both);
-    if (how.gates.empty()) how.gates = both.gates;
-    return write_verdict(compare_sides(both, how), options);
+    return write_verdict(compare_sides(both, options), options);
   }
   auto [base, other] = read_comparables(files.front(), files.back());
   add_noise(options, base);
-  if (how.gates.empty()) how.gates = other.gates;
-  return write_verdict(compare_files(base, other, how), options);
+  return write_verdict(compare_files(base, other, options), options);
 }
 
 }  // namespace rdmameter

@@ -78,15 +78,14 @@ Conclusion conclusion_of(const Comparison& comparison) {
 }
 
 void finish(Comparison& comparison, const std::vector<Pair>& pairs, const Batches& batches,
-            const Noises& noise, const std::vector<ComparableCase>& gated_cases,
-            const ComparisonOptions& options) {
-  const Gates gates = split_gates(options.gates, comparison);
+            const Noises& noise, const Comparable& gated, const ComparisonOptions& options) {
+  const Gates gates = split_gates(options.gates.empty() ? gated.gates : options.gates, comparison);
   JudgeOptions how{.floors = options.floors, .noise = noise, .others = gates.metrics};
   if (options.every_metric) how.others.push_back(Metric::mmsg_per_s);
   Judgement judgement = judge_cases(pairs, batches, how);
   comparison.cases = std::move(judgement.cases);
   comparison.batches = std::move(judgement.batches);
-  comparison.gates = check_gates(gates.limits, gated_cases);
+  comparison.gates = check_gates(gates.limits, gated.sides[comparison.sides ? 1 : 0]);
   std::ranges::move(check_relative_gates(gates.relative, comparison.cases),
                     std::back_inserter(comparison.gates));
   if (comparison.work_gate)
@@ -243,7 +242,7 @@ Comparison compare_files(const Comparable& base, const Comparable& other,
   comparison.only_other = std::move(pairing.only_other);
   const Batches batches{
       .replication = Replication::runs, .base = base.batches, .other = other.batches};
-  finish(comparison, pairing.pairs, batches, both_noises(base, other), other.sides[0], options);
+  finish(comparison, pairing.pairs, batches, both_noises(base, other), other, options);
   add_batch_remark(comparison, batches);
   add_canary_remark(comparison, base.context, other.context);
   return comparison;
@@ -259,7 +258,7 @@ Comparison compare_sides(const Comparable& file, const ComparisonOptions& option
   Comparison comparison{
       .base = side_title(file, "a"), .other = side_title(file, "b"), .sides = true};
   finish(comparison, pairs_of_sides(file),
-         {.replication = Replication::blocks, .looks = file.looks}, file.noise, b, options);
+         {.replication = Replication::blocks, .looks = file.looks}, file.noise, file, options);
   return comparison;
 }
 

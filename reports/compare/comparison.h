@@ -15,7 +15,7 @@ struct ComparisonOptions {
   Floors floors = {};
   double work_tolerance = 0.01;    ///< growth of a counter per message that does not count
   std::vector<std::string> gates;  ///< limits, relative ones, and the words "work" and "times";
-                                   ///< neither word: times
+                                   ///< neither word: times; none at all: the file's, of two NEW's
   bool allow_environment_change = false;
   bool strict = false;           ///< nothing is proven where NEW lacks a case of BASE
   bool inconclusive_ok = false;  ///< what is not proven passes
