@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lists made of other lists.
+// Lists made of other lists, and their middle.
 #pragma once
 
 #include <algorithm>
@@ -32,6 +32,14 @@ std::vector<std::size_t> order_by(std::size_t count, const auto& key) {
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::ranges::stable_sort(order, {}, key);
   return order;
+}
+
+/// The middle value, or the mean of the two in the middle. @param values  not empty
+inline double median(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  if (values.size() % 2 == 1) return *middle;
+  return (*std::max_element(values.begin(), middle) + *middle) / 2;
 }
 
 }  // namespace rdmameter

@@ -5,13 +5,6 @@
 
 namespace rdmameter {
 
-double median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  if (values.size() % 2 == 1) return *middle;
-  return (*std::max_element(values.begin(), middle) + *middle) / 2;
-}
-
 Number known_median(const std::vector<double>& values) {
   return values.empty() ? std::nullopt : std::optional(median(values));
 }

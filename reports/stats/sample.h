@@ -13,9 +13,6 @@ namespace rdmameter {
 /// A number that may not be known.
 using Number = std::optional<double>;
 
-/// The middle value, or the mean of the two in the middle. @param values  not empty
-double median(std::vector<double> values);
-
 Number known_median(const std::vector<double>& values);  ///< of none: nothing
 
 /// @param values  not empty

@@ -185,7 +185,7 @@ std::string matrix_kinds_text(const TopologyCase& one, const Matrix& matrix_ns) 
   for (const auto& [kind, name] : kPairKindNames)
     if (!times_ns[kind].empty())
       medians.push_back(
-          fmt::format("{} {}", name, numbers.text(median_of_values(std::move(times_ns[kind])))));
+          fmt::format("{} {}", name, numbers.text(median(std::move(times_ns[kind])))));
   if (medians.size() < 2) return "";
   return fmt::format("median by kind of pair: {}", fmt::join(medians, ", "));
 }

@@ -7,6 +7,8 @@
 #include <optional>
 #include <random>
 
+#include "core/base/lists.h"
+
 namespace rdmameter {
 namespace {
 
@@ -164,7 +166,7 @@ Straggler judge_elimination(std::span<const RoundTripStops> trips,
   std::map<std::pair<Rank, Rank>, double> times;
   std::vector<double> others;
   for (const auto& [pair, each] : measured.pairs) {
-    times[pair] = median_of_values(each);
+    times[pair] = median(each);
     if (pair != suspect) others.push_back(times[pair]);
   }
   const auto own = times.find(suspect);
@@ -191,7 +193,7 @@ Straggler judge_elimination(std::span<const RoundTripStops> trips,
       slow += time >= usual + excess / 2 ? 1 : 0;
     }
     if (slow == 0 || 3 * slow < 2 * with_others.size()) continue;
-    const double time = median_of_values(std::move(with_others));
+    const double time = median(std::move(with_others));
     if (time <= slowest) continue;
     node = rank;
     slowest = time;
@@ -200,8 +202,8 @@ Straggler judge_elimination(std::span<const RoundTripStops> trips,
   std::vector<double> differences;
   for (const auto& [turn, there] : measured.turns)
     if (const auto back = measured.turns_back.find(turn); back != measured.turns_back.end())
-      differences.push_back(median_of_values(there) - median_of_values(back->second));
-  const double difference = differences.empty() ? 0 : median_of_values(std::move(differences));
+      differences.push_back(median(there) - median(back->second));
+  const double difference = differences.empty() ? 0 : median(std::move(differences));
   if (std::abs(difference) <= excess / 2)
     return found(Verdict::path, suspect.first, suspect.second, own->second / usual);
   const auto [from, to] = difference > 0 ? std::pair(a, b) : std::pair(b, a);

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <map>
 
+#include "core/base/lists.h"
+
 namespace rdmameter {
 namespace {
 
@@ -91,10 +93,10 @@ std::optional<Straggler> slow_rank(const Proportions& proportions) {
     highest = scores.back();
   }
   if (!worst) return std::nullopt;
-  const double usual = median_of_values(scores);
+  const double usual = median(scores);
   std::vector<double> deviations;
   for (const double score : scores) deviations.push_back(std::abs(score - usual));
-  const double spread = 1.4826 * median_of_values(deviations);  // of a normal distribution: sigma
+  const double spread = 1.4826 * median(deviations);  // of a normal distribution: sigma
   if (highest < kSlowFactor * usual || highest < usual + kMinDeviations * spread)
     return std::nullopt;
   return Straggler{.verdict = Straggler::Verdict::node, .rank = worst, .factor = highest / usual};
@@ -131,11 +133,6 @@ double usual_of(std::vector<double> values) {
   return values[(values.size() - 1) / 4];
 }
 
-double median_of_values(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return (values[(values.size() - 1) / 2] + values[values.size() / 2]) / 2;
-}
-
 Matrix median_matrix(const std::vector<const Matrix*>& matrices) {
   if (matrices.empty()) return {};
   Matrix result = *matrices.front();
@@ -146,7 +143,7 @@ Matrix median_matrix(const std::vector<const Matrix*>& matrices) {
         if (matrix->size() != result.size()) return {};
         if (const auto& cell = (*matrix)[row][column]) values.push_back(*cell);
       }
-      result[row][column] = values.empty() ? std::nullopt : std::optional(median_of_values(values));
+      result[row][column] = values.empty() ? std::nullopt : std::optional(median(values));
     }
   return result;
 }

@@ -21,9 +21,6 @@ Matrix median_matrix(const std::vector<const Matrix*>& matrices);
 /// @param values  not empty
 double usual_of(std::vector<double> values);
 
-/// The median. @param values  not empty
-double median_of_values(std::vector<double> values);
-
 /// How often as long as usual something must take to be slow.
 inline constexpr double kSlowFactor = 1.33;
 

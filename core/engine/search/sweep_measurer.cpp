@@ -27,7 +27,7 @@ constexpr std::array kCurve{0.1, 0.25, 0.4, 0.55, 0.7, 0.8, 0.9, 0.95};  // of s
 /// The user has ended the sweep.
 struct Ended {};
 
-double median(std::vector<double> values) {
+double upper_median(std::vector<double> values) {
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
   std::ranges::nth_element(values, middle);
   return *middle;
@@ -92,7 +92,7 @@ class Search {
         if (const SweepPoint point = measure(beyond, Effort::full); point.saturated)
           saturated.push_back(point.reached_per_s);
       if (2 * saturated.size() > kTimes) {
-        data_.saturation_per_s = median(saturated);
+        data_.saturation_per_s = upper_median(saturated);
         return;
       }
       reached = static_cast<double>(beyond);  // which was kept up with
@@ -105,7 +105,7 @@ class Search {
     for (int time = 0; time < kTimes; ++time)
       if (const auto p99 = measure(whole(*data_.saturation_per_s * kUnloaded), Effort::full).p99_ns)
         p99_ns.push_back(*p99);
-    if (!p99_ns.empty()) data_.unloaded_p99_ns = median(p99_ns);
+    if (!p99_ns.empty()) data_.unloaded_p99_ns = upper_median(p99_ns);
   }
 
   bool keeps_slo(const SweepPoint& point) const {
