@@ -213,19 +213,19 @@ Table decision_table(std::span<const ShapeChoice> choices, std::uint64_t size_by
   }
   const auto time = [&](const char* head, Number ShapeChoice::*member, bool optional = false) {
     const Unit unit = unit_of_times(choices, member);
-    return time_column<ShapeChoice>({.head = head, .optional = optional}, unit,
-                                    std::min(max_decimals(unit), 2), member);
+    return NumberColumn<ShapeChoice>{
+        {.head = head, .optional = optional}, member, std::min(max_decimals(unit), 2), unit};
   };
   add_numbers<ShapeChoice>(table, choices,
                            {{{"QPs"}, &ShapeChoice::qps},
-                            {{"memory", "KiB"}, &ShapeChoice::memory_bytes, 1, 1024},
+                            {{"memory"}, &ShapeChoice::memory_bytes, 1, {"KiB", 1024}},
                             time("connect", &ShapeChoice::connect_ns),
                             time("p50", &ShapeChoice::p50_ns),
                             time("p99", &ShapeChoice::p99_ns),
                             time("p50 far", &ShapeChoice::farthest_ns),
                             time("p99 far", &ShapeChoice::farthest_p99_ns, true),
                             time("alltoall", &ShapeChoice::exchange_ns),
-                            {{"flood", "Mmsg/s"}, &ShapeChoice::rank_mmsg_per_s, 3}},
+                            {{"flood"}, &ShapeChoice::rank_mmsg_per_s, 3, {"Mmsg/s"}}},
                            true);
   return table;
 }

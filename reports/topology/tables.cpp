@@ -60,6 +60,7 @@ std::vector<TopologyCase> fastest_first(TopologyCases cases) {
 }
 
 constexpr std::size_t kShown = 8;
+constexpr Unit kPercentUnit{"%", 0.01};
 
 std::vector<const MatrixSummary*> summaries_of(const TopologyCase& one) {
   std::vector<const MatrixSummary*> summaries;
@@ -83,15 +84,14 @@ void add_measurements(Table& table, TopologyCases cases) {
   const auto hops = [](const TopologyCase& one) {
     return one.topology->hops ? Number(one.topology->hops->mean) : std::nullopt;
   };
-  add_numbers<TopologyCase>(
-      table, cases,
-      {{{"hops", "", "mean"}, hops, 2},
-       time_column<TopologyCase>({"p50"}, unit, decimals, &TopologyCase::p50_ns),
-       time_column<TopologyCase>({"p99"}, unit, decimals, &TopologyCase::p99_ns),
-       {{"rate", "Gb/s"}, &TopologyCase::gbps, 4},
-       {{"of a rank", "Gb/s"}, &TopologyCase::rank_gbps, 4},
-       {{"Jain"}, &TopologyCase::jain, 3},
-       {{"of model", "%"}, &TopologyCase::share, 0, 0.01}});
+  add_numbers<TopologyCase>(table, cases,
+                            {{{"hops", "", "mean"}, hops, 2},
+                             {{"p50"}, &TopologyCase::p50_ns, decimals, unit},
+                             {{"p99"}, &TopologyCase::p99_ns, decimals, unit},
+                             {{"rate"}, &TopologyCase::gbps, 4, {"Gb/s"}},
+                             {{"of a rank"}, &TopologyCase::rank_gbps, 4, {"Gb/s"}},
+                             {{"Jain"}, &TopologyCase::jain, 3},
+                             {{"of model"}, &TopologyCase::share, 0, kPercentUnit}});
 }
 
 void add_times_by_hops(Table& table, TopologyCases cases) {
@@ -100,17 +100,17 @@ void add_times_by_hops(Table& table, TopologyCases cases) {
     for (const TopologyData::AtDistance& at : one.topology->by_hops) distances.insert(at.hops);
   if (distances.size() < 2) return;
   const Unit unit = unit_of_times(cases, &TopologyCase::p50_ns);
-  for (const std::uint64_t hops : distances)
-    add_numbers<TopologyCase>(
-        table, cases,
-        {time_column<TopologyCase>(
-            {count_text(hops, "hop")}, unit, max_decimals(unit), [hops](const TopologyCase& one) {
-              return median_of(one.summary, [hops](const Row& row) { return p50_at(row, hops); });
-            })});
+  for (const std::uint64_t hops : distances) {
+    const auto p50 = [hops](const TopologyCase& one) {
+      return median_of(one.summary, [hops](const Row& row) { return p50_at(row, hops); });
+    };
+    add_numbers<TopologyCase>(table, cases,
+                              {{{count_text(hops, "hop")}, p50, max_decimals(unit), unit}});
+  }
 }
 
 void add_resources(Table& table, TopologyCases cases, bool all) {
-  constexpr double kKib = 1024;
+  constexpr Unit kKib{"KiB", 1024};
   const auto qps = [](const TopologyCase& one) { return known_count(one.qps_max); };
   const auto qps_total = [](const TopologyCase& one) {
     return known_count(one.topology->qps_total.value_or(0));
@@ -118,18 +118,16 @@ void add_resources(Table& table, TopologyCases cases, bool all) {
   std::vector<NumberColumn<TopologyCase>> columns{
       {{"QPs", "", "of a rank"}, qps},
       {{"QPs", "", "in all"}, qps_total},
-      time_column<TopologyCase>({"connect"}, unit_of_times(cases, &TopologyCase::connect_ns), 2,
-                                &TopologyCase::connect_ns),
-      time_column<TopologyCase>({"barrier"}, unit_of_times(cases, &TopologyCase::barrier_ns), 2,
-                                &TopologyCase::barrier_ns),
-      {{"memory", "KiB"}, &TopologyCase::memory_bytes, 1, kKib},
-      {{"relays'", "KiB"}, &TopologyCase::relay_bytes, 1, kKib},
+      {{"connect"}, &TopologyCase::connect_ns, 2, unit_of_times(cases, &TopologyCase::connect_ns)},
+      {{"barrier"}, &TopologyCase::barrier_ns, 2, unit_of_times(cases, &TopologyCase::barrier_ns)},
+      {{"memory"}, &TopologyCase::memory_bytes, 1, kKib},
+      {{"relays'"}, &TopologyCase::relay_bytes, 1, kKib},
       {{"kernel:", "", "QPs"}, counted("qps")}};
   if (all)
     columns.insert(columns.end(), {{{"CQs"}, counted("cqs")},
                                    {{"CQ entries"}, counted("cqes")},
-                                   {{"MRs", "KiB"}, counted("mr_bytes"), 1, kKib}});
-  columns.push_back({{"pinned", "KiB"}, counted("pinned_bytes"), 1, kKib});
+                                   {{"MRs"}, counted("mr_bytes"), 1, kKib}});
+  columns.push_back({{"pinned"}, counted("pinned_bytes"), 1, kKib});
   add_numbers(table, cases, std::move(columns));
 }
 
@@ -154,8 +152,10 @@ Table collectives_table(TopologyCases all) {
   const Unit unit = unit_of_times(cases, &TopologyCase::p50_ns);
   const auto time = [&](const char* head, const char* qualifier,
                         std::function<Number(const TopologyCase&)> number, bool optional = true) {
-    return time_column<TopologyCase>({.head = head, .qualifier = qualifier, .optional = optional},
-                                     unit, std::min(max_decimals(unit), 2), std::move(number));
+    return NumberColumn<TopologyCase>{{.head = head, .qualifier = qualifier, .optional = optional},
+                                      std::move(number),
+                                      std::min(max_decimals(unit), 2),
+                                      unit};
   };
   add_numbers<TopologyCase>(
       table, cases,
@@ -164,10 +164,10 @@ Table collectives_table(TopologyCases all) {
        time("of ranks", "min", of_collective(&CollectiveData::rank_min_ns)),
        time("of ranks", "mean", of_collective(&CollectiveData::rank_mean_ns)),
        time("of ranks", "max", of_collective(&CollectiveData::rank_max_ns)),
-       {{"algbw", "GB/s"}, of_collective(&CollectiveData::algbw_gb_per_s), 4},
-       {{"busbw", "GB/s"}, of_collective(&CollectiveData::busbw_gb_per_s), 4},
-       {{"of bound", "%"}, &TopologyCase::share, 0, 0.01},
-       {{"relayed", "hops"}, of_collective(&CollectiveData::relayed_hops)},
+       {{"algbw"}, of_collective(&CollectiveData::algbw_gb_per_s), 4, {"GB/s"}},
+       {{"busbw"}, of_collective(&CollectiveData::busbw_gb_per_s), 4, {"GB/s"}},
+       {{"of bound"}, &TopologyCase::share, 0, kPercentUnit},
+       {{"relayed"}, of_collective(&CollectiveData::relayed_hops), 0, {"hops"}},
        time("barrier", "", &TopologyCase::barrier_ns)});
   return table;
 }

@@ -51,20 +51,11 @@ Table slowest_pairs_table(const TopologyCase& one, const Json& context, bool jud
 /// Without its cells.
 template <class Line>
 struct NumberColumn {
-  Table::Column head;  ///< with the unit
+  Table::Column column;  ///< without the unit
   std::function<Number(const Line&)> number;
   int max_decimals = 0;
-  double size = 1;  ///< of the unit
+  Unit unit = {};
 };
-
-/// @param head    without the unit
-/// @param number  [ns]
-template <class Line>
-NumberColumn<Line> time_column(Table::Column head, const Unit& unit, int max_decimals,
-                               std::function<Number(const Line&)> number) {
-  head.unit = unit.name;
-  return {std::move(head), std::move(number), max_decimals, unit.size};
-}
 
 /// Adds those columns of which some line has a number.
 /// @param significant  three digits of each number; else as many decimals as the least of its
@@ -72,20 +63,20 @@ NumberColumn<Line> time_column(Table::Column head, const Unit& unit, int max_dec
 template <class Line>
 void add_numbers(Table& table, std::span<const Line> lines, std::vector<NumberColumn<Line>> columns,
                  bool significant = false) {
-  for (NumberColumn<Line>& column : columns) {
+  for (auto& [column, number, most, unit] : columns) {
+    column.unit = unit.name;
     std::vector<double> known;
     for (const Line& line : lines)
-      if (const auto value = column.number(line)) known.push_back(*value / column.size);
+      if (const auto value = number(line)) known.push_back(*value / unit.size);
     if (known.empty()) continue;
-    const int decimals = column.max_decimals == 0 ? 0 : decimals_for(known, column.max_decimals);
+    const int decimals = most == 0 ? 0 : decimals_for(known, most);
     for (const Line& line : lines) {
-      const auto value = column.number(line);
-      column.head.cells.emplace_back(!value ? kUnknown
-                                     : significant
-                                         ? three_digits(*value / column.size, column.max_decimals)
-                                         : fixed(*value / column.size, decimals));
+      const auto value = number(line);
+      column.cells.emplace_back(!value        ? kUnknown
+                                : significant ? three_digits(*value / unit.size, most)
+                                              : fixed(*value / unit.size, decimals));
     }
-    table.columns.push_back(std::move(column.head));
+    table.columns.push_back(std::move(column));
   }
 }
 
