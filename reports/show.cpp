@@ -241,12 +241,7 @@ std::string show_result(const ResultFile& file, const ShowOptions& options) {
     if (!told_elsewhere(group, options.all)) groups.push_back(&group);
   text += show_groups(groups, Defaults(file.context), line_rate_gbps(file.context), options);
   text += connection_text(file, style);
-  text += topology_text(file, {.predict = options.predict,
-                               .memory_budget_bytes = options.memory_budget_bytes,
-                               .all_matrices = options.histogram == true,
-                               .judge_shared = options.judge_shared,
-                               .all_settings = options.all,
-                               .style = style});
+  text += topology_text(file, options);
   if (options.loss) text += loss_report(file.rows, file.context, style);
   text += ablation_text(file.context, file.rows, style);
   text += chapter("repeated until medians are known", until_report(file.rows, style), style);

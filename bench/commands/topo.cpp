@@ -59,7 +59,7 @@ constexpr const char* kTopoFooter =
     "  srun --mpi=pmix -n 8 rdmameter topo mesh ring -o topo.json\n"
     "  rdmameter topo connections HOST   ('topo connections --help' says more)";
 
-struct TopoOptions : MeasuringOptions, TopologyTextOptions {
+struct TopoOptions : MeasuringOptions, ShowOptions {
   std::vector<std::string> graphs;
   std::optional<std::uint64_t> ranks, order_seed;
   std::vector<std::string> scale;
@@ -243,7 +243,7 @@ void tell_predictions(RunOutput& output, const TopoOptions& options,
                       const nlohmann::ordered_json& context) {
   if ((options.predict.empty() && !options.memory_budget_bytes) || options.output == "-") return;
   output.tell_at_the_end([&](std::span<const Row> rows, const TextStyle& style) {
-    TopologyTextOptions asked = options;
+    ShowOptions asked = options;
     asked.style = style;
     const std::string text = topology_text(
         {.path = options.output, .context = context, .rows = {rows.begin(), rows.end()}}, asked);

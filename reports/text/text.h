@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -17,6 +19,21 @@ struct TextStyle {
   bool utf8 = true;        ///< else ASCII only
   bool color = false;      ///< bold and dim by escape sequences
   bool narrow = false;  ///< no line is wider: COLUMNS or a terminal tells the width; not in a log
+};
+
+/// What a reader asks of results at a terminal.
+struct ShowOptions {
+  bool csv = false;
+  bool tidy = false;         ///< of the CSV: a column for each axis
+  bool all = false;          ///< settings at their defaults, all facts of both ends, too
+  bool percentiles = false;  ///< a table of them for every latency case
+  bool loss = false;         ///< stalls of every latency case, by their cause
+  /// Nothing: where the file has few latency cases, and of topologies a matrix for each shape.
+  std::optional<bool> histogram;
+  std::vector<std::uint64_t> predict;  ///< topologies: numbers of ranks to predict for
+  std::optional<std::uint64_t> memory_budget_bytes = {};  ///< topologies: of a rank
+  bool judge_shared = false;  ///< topologies: name slow ranks where ranks shared cores, too
+  TextStyle style = {};       ///< the program gives terminal_style()
 };
 
 /// The width from COLUMNS, else of the terminal at this file descriptor; 0: neither gives one.

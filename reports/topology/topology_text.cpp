@@ -84,11 +84,10 @@ std::string failures(const ResultFile& file, const TopologyCase& one, const Text
   return text;
 }
 
-std::string matrices(const ResultFile& file, TopologyCases cases,
-                     const TopologyTextOptions& options) {
+std::string matrices(const ResultFile& file, TopologyCases cases, const ShowOptions& options) {
   std::string text;
   for (const TopologyCase* one :
-       pictured_cases(cases, options.all_matrices, options.judge_shared)) {
+       pictured_cases(cases, options.histogram == true, options.judge_shared)) {
     const Matrix matrix = matrix_of(*one);
     const PairNumbers numbers = pair_numbers(*one);
     const std::string drawn = draw_matrix(matrix, options.style, failed_cells(*one), numbers);
@@ -109,8 +108,7 @@ std::string matrices(const ResultFile& file, TopologyCases cases,
 }
 
 /// In place of matrices that are too large for a file.
-std::string pair_times(const ResultFile& file, TopologyCases cases,
-                       const TopologyTextOptions& options) {
+std::string pair_times(const ResultFile& file, TopologyCases cases, const ShowOptions& options) {
   std::string text;
   for (const bool streams : {false, true})
     text += titled(pair_times_table(cases, streams), options.style);
@@ -140,7 +138,7 @@ std::string heading(const TopologyModel& model, const Defaults& known, bool all,
 
 }  // namespace
 
-std::string topology_text(const ResultFile& file, const TopologyTextOptions& options) {
+std::string topology_text(const ResultFile& file, const ShowOptions& options) {
   const std::vector<TopologyModel> models = topology_models(file.rows, file.context);
   const std::vector<TopologyCase> all = topology_cases(file.rows, models, file.context);
   std::string text;
@@ -153,7 +151,7 @@ std::string topology_text(const ResultFile& file, const TopologyTextOptions& opt
   const Defaults defaults(file.context);
   for (std::size_t i = 0; i < models.size(); ++i) {
     const std::vector<TopologyCase> cases = cases_of_model(all, i);
-    text += heading(models[i], defaults, options.all_settings, options.style) +
+    text += heading(models[i], defaults, options.all, options.style) +
             resources(cases, models[i].sizes_bytes, options.style) +
             tables(without_collectives(cases), options.style) +
             titled(collectives_table(cases), options.style) + matrices(file, cases, options) +

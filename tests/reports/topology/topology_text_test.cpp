@@ -52,7 +52,7 @@ TEST(TopologyText, LeavesOutWhatNobodyChose) {
   Row row = pairs_row("mesh", 4, 64, 0, 1);
   row.case_object.update({{"depth", 16}, {"memory", "host"}, {"device", "rxe0"}});
   const auto text = [&row](bool all) {
-    return topology_text(topology_file({row}), {.all_settings = all, .style = kPlain});
+    return topology_text(topology_file({row}), {.all = all, .style = kPlain});
   };
   EXPECT_THAT(text(false), HasSubstr("topologies over rc\n  settings are defaults\n"));
   EXPECT_THAT(text(true), HasSubstr("depth 16, memory host, device rxe0\n"));
