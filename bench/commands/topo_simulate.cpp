@@ -219,7 +219,7 @@ std::optional<double> measured_ns(const ResultFile& source, const Row& simulated
   for (const Row& row : source.rows)
     if (is_of_a_measurement(row) && is_same_case(row, simulated))
       if (const auto ns = message_ns(row)) all.push_back(*ns);
-  return all.empty() ? std::nullopt : std::optional(median(all));
+  return known_median(all);
 }
 
 /// Were ranks of a host on several of them, in some row?

@@ -55,8 +55,7 @@ Number work_of(const ComparableCase& test_case, std::string_view counter) {
     if (found == replicate.work.end()) return std::nullopt;
     values.push_back(found->second);
   }
-  if (values.empty()) return std::nullopt;
-  return median(values);
+  return known_median(values);
 }
 
 const MetricEffect* effect_in(const CaseComparison& one, Metric metric) {

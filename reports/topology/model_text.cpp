@@ -21,9 +21,9 @@ std::string known_digits(double value) {
 std::string facts_text(const TopologyModel& model, const TextStyle& style) {
   constexpr std::size_t kGap = 2;
   std::string text = "\n" + bold("  model of the latency", style) + "\n";
-  const std::vector<ModelFact> facts = cost_facts(model);
+  const Facts facts = cost_facts(model);
   std::size_t width = 16;
-  for (const ModelFact& fact : facts) width = std::max(width, text_width(fact.name) + kGap);
+  for (const auto& [name, value] : facts) width = std::max(width, text_width(name) + kGap);
   for (const auto& [name, value] : facts)
     text += fmt::format("    {}{}\n", pad_right(name, width), pad_left(value, 14));
   return text;
@@ -125,18 +125,18 @@ std::string predictions(const TopologyModel& model, const std::vector<std::uint6
   return text;
 }
 
-ModelFact spread_fact(const CostFit& fit) {
+Facts::value_type spread_fact(const CostFit& fit) {
   return {"spread", fmt::format("{:.1f} %", 100 * fit.spread())};
 }
 
-std::vector<ModelFact> facts_by_kind(const TopologyModel& model) {
-  std::vector<ModelFact> facts;
+Facts facts_by_kind(const TopologyModel& model) {
+  Facts facts;
   for (const PairKindName& each : kPairKindNames) {
     if (!model.kinds[each.kind]) continue;
     const KnownCosts costs = model.latency->costs_of(each.kind);
     const auto add = [&](const char* name, const Number& value, auto text) {
-      facts.push_back({fmt::format("{}: {}", each.name, name),
-                       value ? text(*value) : std::string("not identified")});
+      facts.emplace_back(fmt::format("{}: {}", each.name, name),
+                         value ? text(*value) : "not identified");
     };
     add("alpha", costs.alpha_ns, time_value);
     add("each hop more", costs.per_hop_ns, time_value);
@@ -167,9 +167,7 @@ std::vector<std::string> remarks_on_hosts(const TopologyModel& model) {
   remarks.push_back(
       "Hosts had several ranks: each edge of a route has the costs within a host or those between "
       "hosts. Without a single alpha, 'of model' and 'of bound' are not computed.");
-  const std::vector<ModelFact> facts = facts_by_kind(model);
-  if (std::ranges::any_of(facts,
-                          [](const ModelFact& fact) { return fact.value == "not identified"; }))
+  if (std::ranges::count(facts_by_kind(model), "not identified", &Facts::value_type::second) > 0)
     remarks.push_back(
         "Not identified: the measured pairs do not tell this cost apart from others. It needs two "
         "sizes for beta, and for a hop a graph with routes of several edges of that kind.");
@@ -195,11 +193,11 @@ std::string time_value(double ns) {
   return known_digits(ns / unit.size) + " " + std::string(unit.name);
 }
 
-std::vector<ModelFact> cost_facts(const TopologyModel& model) {
+Facts cost_facts(const TopologyModel& model) {
   const CostFit& fit = *model.latency;
   if (fit.by_kind()) return facts_by_kind(model);
   const Costs costs = fit.costs();
-  std::vector<ModelFact> facts = {{"alpha", time_value(costs.alpha_ns)}};
+  Facts facts = {{"alpha", time_value(costs.alpha_ns)}};
   if (fit.knows_per_hop()) facts.push_back({"each hop more", time_value(costs.per_hop_ns)});
   if (fit.knows_beta()) {
     facts.push_back({"beta", known_digits(costs.beta_ns_per_byte) + " ns/B"});

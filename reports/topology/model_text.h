@@ -7,18 +7,14 @@
 #include <string>
 #include <vector>
 
+#include "reports/text/environment_text.h"
 #include "reports/text/table.h"
 #include "reports/topology/model/model.h"
 
 namespace rdmameter {
 
-/// A fact of the model, for a line of text or of a page: "alpha", "2.01 µs".
-struct ModelFact {
-  std::string name, value;
-};
-
-/// The costs of a message. @pre they are known
-std::vector<ModelFact> cost_facts(const TopologyModel& model);
+/// The costs of a message: "alpha", "2.01 µs". @pre they are known
+Facts cost_facts(const TopologyModel& model);
 
 /// Sentences about the limits of the model.
 /// @param judge_shared  are ranks that shared cores judged? @see straggler_of()
