@@ -202,15 +202,13 @@ bool is_same_case(const Row& measured, const Row& simulated) {
                                            "depth",     "qps_per_edge", "cq_sharing", "inflate",
                                            "active",    "recv",         "opcode"};
   return std::ranges::all_of(kKnown, [&](const char* key) {
-    return measured.case_object.value(key, nlohmann::ordered_json()) ==
-           simulated.case_object.value(key, nlohmann::ordered_json());
+    return fact_at(measured.case_object, key) == fact_at(simulated.case_object, key);
   });
 }
 
 bool is_of_a_measurement(const Row& row) {
   return row.status == Row::Status::ok && row.topology && !row.topology->yielding &&
-         !(row.extra.is_object() &&
-           row.extra.value("path", nlohmann::ordered_json()) == "simulated");
+         row_path(row) != "simulated";
 }
 
 /// Medians of the repetitions; nothing: it was not measured.
