@@ -198,6 +198,7 @@ void CheckRun::describe(std::size_t pair, const Measurer& measurer) {
 /// @param which  ascending
 RunTally CheckRun::measure_cases(const std::vector<std::size_t>& which) {
   RunTally tally;
+  const auto cases = mapped(plan_.cases, &CheckCase::planned);
   for (std::size_t pair = 0; pair < subjects_.size() && !tally.interrupted; ++pair) {
     const auto of_pair =
         filtered(which, [&](std::size_t i) { return plan_.cases[i].pair == pair; });
@@ -207,9 +208,8 @@ RunTally CheckRun::measure_cases(const std::vector<std::size_t>& which) {
     try {
       const std::unique_ptr<Measurer> measurer = open(pair);
       describe(pair, *measurer);
-      tally +=
-          run_round(mapped(plan_.cases, &CheckCase::planned), {.which = of_pair, .repetitions = 1},
-                    earlier_, *measurer, invocation_.interrupt.word(), *output_);
+      tally += run_round({cases, *measurer, invocation_.interrupt.word(), *output_},
+                         {.which = of_pair, .repetitions = 1}, earlier_);
     } catch (const Interrupted&) {
       if (!limit_.passed() || !output_) throw;
       tally.interrupted = true;

@@ -184,11 +184,12 @@ class ConnectionsRun {
   }
 
   RunTally measure_round(std::vector<std::size_t> which, CurveRows& rows, Measurer& measurer) {
-    return run_round(mapped(cases_, &ConnectionCase::planned),
+    const auto cases = mapped(cases_, &ConnectionCase::planned);
+    return run_round({cases, measurer, invocation_.interrupt.word(), rows},
                      {.which = std::move(which),
                       .repetitions = *request_.repetitions,
                       .seed = request_.order_seed + round_++},
-                     earlier_, measurer, invocation_.interrupt.word(), rows);
+                     earlier_);
   }
 
   /// The case of a rate, which is made where there is none.

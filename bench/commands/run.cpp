@@ -166,13 +166,12 @@ RunTally HostsRun::measure_all(RunOutput& output) {
   RunTally all;
   for (Place& place : places_) {
     open(place);
-    const StopFlag& stop = invocation_.interrupt.word();
+    const RunParts parts{cases_, *place.measurer, invocation_.interrupt.word(), output};
     if (!options_.ablation.empty())  // of one place
-      all += run_interleaved(cases_, flags_.repetitions, seed_, *place.measurer, stop, output);
+      all += run_interleaved(parts, flags_.repetitions, seed_);
     else
-      all += options_.until
-                 ? run_until(cases_, place.range, *options_.until, *place.measurer, stop, output)
-                 : run_range(cases_, place.range, flags_, *place.measurer, stop, output);
+      all += options_.until ? run_until(parts, place.range, *options_.until)
+                            : run_range(parts, place.range, flags_);
     place.measurer.reset();
     if (all.interrupted) break;
   }

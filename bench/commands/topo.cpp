@@ -264,7 +264,7 @@ ExitStatus run_here(const TopoOptions& options, const std::vector<PlannedCase>& 
   RunOutput output(options.output, context, cases);
   tell_predictions(output, options, context);
   const RunTally tally =
-      run_range(cases, {0, cases.size()}, flags, measurer, invocation.interrupt.word(), output);
+      run_range({cases, measurer, invocation.interrupt.word(), output}, {0, cases.size()}, flags);
   output.finish(tally);
   return tally.status();
 }
@@ -330,8 +330,8 @@ ExitStatus measure(const TopoOptions& options, Ranks& ranks, const ClockChoice& 
   const nlohmann::ordered_json environments = measurer->ranks_environment(cases.front().test_case);
   if (!reports) {
     ErrorRecorder errors;
-    run_interleaved(cases, flags.repetitions, order_seed, *measurer, invocation.interrupt.word(),
-                    errors);
+    run_interleaved({cases, *measurer, invocation.interrupt.word(), errors}, flags.repetitions,
+                    order_seed);
     if (!measurer->usable()) return end_for_rank_zero(ranks, errors.error(), invocation.interrupt);
     return ExitStatus::pass;
   }
@@ -341,8 +341,8 @@ ExitStatus measure(const TopoOptions& options, Ranks& ranks, const ClockChoice& 
   if (flags.repetitions > 1) context["rdmameter"]["order_seed"] = order_seed;
   RunOutput output(options.output, context, cases);
   tell_predictions(output, options, context);
-  const RunTally tally = run_interleaved(cases, flags.repetitions, order_seed, *measurer,
-                                         invocation.interrupt.word(), output);
+  const RunTally tally = run_interleaved({cases, *measurer, invocation.interrupt.word(), output},
+                                         flags.repetitions, order_seed);
   output.finish(tally);
   if (!measurer->usable()) {
     flush_print();

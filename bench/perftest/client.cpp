@@ -291,7 +291,7 @@ bool run_perftest_client(PerftestPlan plan, const std::string& command_line,
   if (plan.own.device == kPerftestNullDevice)  // it connects nothing
     output.begin_table({cases.front().test_case});
   const RunTally tally =
-      run_range(cases, {0, cases.size()}, flags, *measurer, interrupt.word(), output);
+      run_range({cases, *measurer, interrupt.word(), output}, {0, cases.size()}, flags);
   output.finish(plan.report.intervals && !tally.interrupted && output.fine());
   if (tally.interrupted) throw Interrupted("interrupted");
   return output.fine();

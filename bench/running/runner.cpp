@@ -74,19 +74,15 @@ class Run {
   /// @param earlier  goes on counting; borrowed
   /// @param all      repetitions of all cases, with the earlier ones
   /// @param until    decides instead of `repetitions`; null: nothing does
-  Run(const std::vector<PlannedCase>& cases, std::uint64_t repetitions, Measurer& measurer,
-      const StopFlag& stop, RunListener& listener, EarlierRounds& earlier, std::uint64_t all,
+  Run(const RunParts& parts, std::uint64_t repetitions, EarlierRounds& earlier, std::uint64_t all,
       const Until* until = nullptr)
-      : cases_(cases),
-        progress_(cases.size()),
+      : parts_(parts),
+        progress_(parts.cases.size()),
         repetitions_(repetitions),
         all_(all),
-        measurer_(measurer),
-        stop_(stop),
-        listener_(listener),
         earlier_(earlier),
         until_(until) {
-    earlier_.repeated.resize(cases.size());
+    earlier_.repeated.resize(parts.cases.size());
   }
 
   /// One repetition. Never throws, since it is called by Google Benchmark.
@@ -100,7 +96,7 @@ class Run {
   RunTally finish() {
     if (broken_) std::rethrow_exception(broken_);
     // During the last repetition, which still ended: an interrupt, unless it was asked to end so.
-    if (stop_.requested() && !ended_as_asked_) tally_.interrupted = true;
+    if (parts_.stop.requested() && !ended_as_asked_) tally_.interrupted = true;
     return tally_;
   }
 
@@ -119,12 +115,9 @@ class Run {
   Row failed(const RowPlace& place, const std::string& why);
   void count(const Row& row);
 
-  const std::vector<PlannedCase>& cases_;
+  const RunParts parts_;
   std::vector<Progress> progress_;
   std::uint64_t repetitions_, all_;
-  Measurer& measurer_;
-  const StopFlag& stop_;
-  RunListener& listener_;
   EarlierRounds& earlier_;
   const Until* until_;
   RunTally tally_;
@@ -137,7 +130,7 @@ double Run::repeat(std::size_t index) noexcept {
   Progress& progress = progress_[index];
   if (ended(index)) return 0.0;
   try {
-    if (stop_.requested()) throw Interrupted("interrupted");
+    if (parts_.stop.requested()) throw Interrupted("interrupted");
     const RowPlace place = place_of(index);
     const auto begun = std::chrono::steady_clock::now();
     Row row = measure(place);
@@ -145,9 +138,10 @@ double Run::repeat(std::size_t index) noexcept {
     if (until_ != nullptr)
       settle(progress, row,
              (std::chrono::steady_clock::now() - begun) / std::chrono::nanoseconds(1));
-    ended_as_asked_ = cases_[index].test_case.until_interrupted() && row.status == Row::Status::ok;
+    ended_as_asked_ =
+        parts_.cases[index].test_case.until_interrupted() && row.status == Row::Status::ok;
     count(row);
-    listener_.row(row);
+    parts_.listener.row(row);
     return row.real_time_ns * 1e-9;
   } catch (const Interrupted&) {
     tally_.interrupted = true;
@@ -159,14 +153,14 @@ double Run::repeat(std::size_t index) noexcept {
 
 /// Of the repetition that begins.
 RowPlace Run::place_of(std::size_t index) {
-  const std::string& name = cases_[index].name;
+  const std::string& name = parts_.cases[index].name;
   const std::uint64_t repetition = earlier_.repeated[index]++;
   if (until_ == nullptr)
-    listener_.begin(name, earlier_.begun++, all_);
+    parts_.listener.begin(name, earlier_.begun++, all_);
   else
-    listener_.begin(fmt::format("{} ({})", name, repetition + 1), index, cases_.size());
+    parts_.listener.begin(fmt::format("{} ({})", name, repetition + 1), index, parts_.cases.size());
   const std::uint64_t before = repetition / repetitions_ * repetitions_;  // of earlier rounds
-  return {cases_[index], index, repetition, before + repetitions_};
+  return {parts_.cases[index], index, repetition, before + repetitions_};
 }
 
 void Run::settle(Progress& progress, Row& row, double spent_ns) {
@@ -191,14 +185,14 @@ Row Run::measure(const RowPlace& place) {
   if (!unusable_.empty()) return unmeasured_row(place, error, "not measured: " + unusable_);
   try {
     const Background* const background = place.planned.background.get();
-    measurer_.set_background(background == nullptr ? nullptr : &background->test_case);
-    return measured_row(place, measurer_.measure(place.planned.test_case));
+    parts_.measurer.set_background(background == nullptr ? nullptr : &background->test_case);
+    return measured_row(place, parts_.measurer.measure(place.planned.test_case));
   } catch (const Interrupted&) {
     throw;
   } catch (const Unsupported& why) {
     return unmeasured_row(place, skipped, why.what());
   } catch (const std::exception& why) {
-    if (stop_.reason() == StopReason::interrupted) throw Interrupted(error_text(why));
+    if (parts_.stop.reason() == StopReason::interrupted) throw Interrupted(error_text(why));
     return failed(place, error_text(why));
   }
 }
@@ -206,7 +200,7 @@ Row Run::measure(const RowPlace& place) {
 Row Run::failed(const RowPlace& place, const std::string& why) {
   const ExitStatus status = status_of(std::current_exception());
   tally_.failure = tally_.failed == 0 || tally_.failure == status ? status : ExitStatus::failed;
-  if (!measurer_.usable()) unusable_ = why;
+  if (!parts_.measurer.usable()) unusable_ = why;
   return unmeasured_row(place, Row::Status::error, why);
 }
 
@@ -255,12 +249,9 @@ RunTally& RunTally::operator+=(const RunTally& more) {
   return *this;
 }
 
-RunTally run_range(const std::vector<PlannedCase>& cases, CaseRange range,
-                   const BenchmarkFlags& flags, Measurer& measurer, const StopFlag& stop,
-                   RunListener& listener) {
+RunTally run_range(const RunParts& parts, CaseRange range, const BenchmarkFlags& flags) {
   EarlierRounds before{.begun = range.first * flags.repetitions};
-  Run run(cases, flags.repetitions, measurer, stop, listener, before,
-          cases.size() * flags.repetitions);
+  Run run(parts, flags.repetitions, before, parts.cases.size() * flags.repetitions);
   benchmark::ClearRegisteredBenchmarks();
   for (std::size_t index = range.first; index < range.first + range.count; ++index) {
     // Every repetition finishes its one iteration, whatever became of it: Google Benchmark 1.7.1
@@ -268,7 +259,9 @@ RunTally run_range(const std::vector<PlannedCase>& cases, CaseRange range,
     const auto body = [&run, index](benchmark::State& state) {
       for ([[maybe_unused]] auto _ : state) state.SetIterationTime(run.repeat(index));
     };
-    benchmark::RegisterBenchmark(cases[index].name.c_str(), body)->Iterations(1)->UseManualTime();
+    benchmark::RegisterBenchmark(parts.cases[index].name.c_str(), body)
+        ->Iterations(1)
+        ->UseManualTime();
   }
   SilentReporter reporter;
   // Every name: the filter was applied to our own ones. Not "all": Google Benchmark 1.7.1 then
@@ -278,21 +271,16 @@ RunTally run_range(const std::vector<PlannedCase>& cases, CaseRange range,
   return run.finish();
 }
 
-RunTally run_interleaved(const std::vector<PlannedCase>& cases, std::uint64_t repetitions,
-                         std::uint64_t seed, Measurer& measurer, const StopFlag& stop,
-                         RunListener& listener) {
-  std::vector<std::size_t> all(cases.size());
+RunTally run_interleaved(const RunParts& parts, std::uint64_t repetitions, std::uint64_t seed) {
+  std::vector<std::size_t> all(parts.cases.size());
   std::iota(all.begin(), all.end(), std::size_t{0});
   EarlierRounds none;
-  return run_round(cases, {.which = all, .repetitions = repetitions, .seed = seed}, none, measurer,
-                   stop, listener);
+  return run_round(parts, {.which = all, .repetitions = repetitions, .seed = seed}, none);
 }
 
-RunTally run_round(const std::vector<PlannedCase>& cases, const RepetitionRound& round,
-                   EarlierRounds& earlier, Measurer& measurer, const StopFlag& stop,
-                   RunListener& listener) {
+RunTally run_round(const RunParts& parts, const RepetitionRound& round, EarlierRounds& earlier) {
   const std::uint64_t all = earlier.begun + round.which.size() * round.repetitions;
-  Run run(cases, round.repetitions, measurer, stop, listener, earlier, all);
+  Run run(parts, round.repetitions, earlier, all);
   std::mt19937_64 random(round.seed);
   for (std::uint64_t repetition = 0; repetition < round.repetitions; ++repetition) {
     std::vector<std::size_t> order = round.which;
@@ -303,10 +291,9 @@ RunTally run_round(const std::vector<PlannedCase>& cases, const RepetitionRound&
   return run.finish();
 }
 
-RunTally run_until(const std::vector<PlannedCase>& cases, CaseRange range, const Until& until,
-                   Measurer& measurer, const StopFlag& stop, RunListener& listener) {
+RunTally run_until(const RunParts& parts, CaseRange range, const Until& until) {
   EarlierRounds none;
-  Run run(cases, until.repetitions, measurer, stop, listener, none, cases.size(), &until);
+  Run run(parts, until.repetitions, none, parts.cases.size(), &until);
   for (std::size_t index = range.first; index < range.first + range.count; ++index)
     while (!run.ended(index)) run.repeat(index);
   return run.finish();

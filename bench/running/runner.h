@@ -66,25 +66,28 @@ struct CaseRange {
   std::size_t first, count;
 };
 
+/// What a run is of, and what takes part in it; all of it is borrowed.
+struct RunParts {
+  const std::vector<PlannedCase>& cases;  ///< those that the filter selected
+  Measurer& measurer;
+  const StopFlag& stop;
+  RunListener& listener;
+};
+
 /// Fates: an Unsupported case has one skipped row, and is not tried again. What fails has an error
 /// row and the run goes on, while the measurer is usable; else the rest of the cases have error
 /// rows. An interrupt ends the run, keeping its rows; of a case that goes on until then, it ends
 /// the case, which has its row, and the run is interrupted only where something was left to do.
 /// Errors of the listener end the run and come out.
-/// @param cases  those that the filter selected
 /// @param range  which of them this measurer measures. The listener hears of them in their places
 ///               among all. Those before them have been run
-RunTally run_range(const std::vector<PlannedCase>& cases, CaseRange range,
-                   const BenchmarkFlags& flags, Measurer& measurer, const StopFlag& stop,
-                   RunListener& listener);
+RunTally run_range(const RunParts& parts, CaseRange range, const BenchmarkFlags& flags);
 
 /// As run_range(), of all, but repetition by repetition, each in an order of its own: what changes
 /// in the course of a run (clocks, temperatures, what a launcher has piled up) is no difference
 /// between cases then. A single repetition has the cases in their own order.
 /// @param seed  draws the orders: the same seed, the same orders, on every machine
-RunTally run_interleaved(const std::vector<PlannedCase>& cases, std::uint64_t repetitions,
-                         std::uint64_t seed, Measurer& measurer, const StopFlag& stop,
-                         RunListener& listener);
+RunTally run_interleaved(const RunParts& parts, std::uint64_t repetitions, std::uint64_t seed);
 
 /// Some of the cases, and how often each of them is measured now.
 struct RepetitionRound {
@@ -102,15 +105,12 @@ struct EarlierRounds {
 /// As run_interleaved(), but only some of the cases, of which earlier rounds may have measured
 /// some. Their rows go on counting.
 /// @param earlier  this round is added
-RunTally run_round(const std::vector<PlannedCase>& cases, const RepetitionRound& round,
-                   EarlierRounds& earlier, Measurer& measurer, const StopFlag& stop,
-                   RunListener& listener);
+RunTally run_round(const RunParts& parts, const RepetitionRound& round, EarlierRounds& earlier);
 
 /// As run_range(), but each case is repeated until `until` says why not. Rows have its most as
 /// `repetitions`, the last one of a case what there were. A case that fails three times in
 /// succession is given up.
-RunTally run_until(const std::vector<PlannedCase>& cases, CaseRange range, const Until& until,
-                   Measurer& measurer, const StopFlag& stop, RunListener& listener);
+RunTally run_until(const RunParts& parts, CaseRange range, const Until& until);
 
 /// A way of measuring that could not be set up, so that the result still says so, case by case.
 class FailedMeasurer : public Measurer {

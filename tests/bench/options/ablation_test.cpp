@@ -103,7 +103,7 @@ AblatedRun ablate(const std::string& axes) {
   CostsMeasurer measurer;
   AblatedRows listener;
   costs_extra_ns = 0;
-  run_interleaved(cases, kRepetitions, 7, measurer, StopFlag{}, listener);
+  run_interleaved({cases, measurer, StopFlag{}, listener}, kRepetitions, 7);
   const nlohmann::ordered_json context{{"rdmameter", {{"ablation", ablation_json(factors, 7)}}}};
   return {ablations_of(context, listener.rows).at(0), std::move(listener.rows)};
 }

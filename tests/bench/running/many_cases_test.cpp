@@ -59,7 +59,7 @@ std::uint64_t allocated_before_the_first(std::uint64_t count) {
   }};
   Unheard listener;
   before_bytes = allocated_bytes;
-  EXPECT_TRUE(run_range(cases, {0, cases.size()}, flags, measurer, stop, listener).interrupted);
+  EXPECT_TRUE(run_range({cases, measurer, stop, listener}, {0, cases.size()}, flags).interrupted);
   EXPECT_EQ(measurer.measured.size(), 1U);
   return before_bytes;
 }

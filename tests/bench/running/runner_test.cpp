@@ -55,8 +55,8 @@ std::vector<PlannedCase> sizes(std::string_view list) {
 struct Runner : testing::Test {
   RunTally run(const std::vector<PlannedCase>& cases, std::vector<std::string> arguments = {}) {
     arguments.insert(arguments.begin(), "--benchmark_enable_random_interleaving=false");
-    return run_range(cases, {0, cases.size()}, initialize_benchmark(arguments, repetitions),
-                     measurer, stop, rows);
+    return run_range({cases, measurer, stop, rows}, {0, cases.size()},
+                     initialize_benchmark(arguments, repetitions));
   }
 
   std::uint64_t repetitions = 1;
@@ -82,7 +82,7 @@ TEST_F(Runner, RunsARangeInItsPlaceAmongAll) {
   const std::vector<PlannedCase> cases = sizes("1,2,4");
   const BenchmarkFlags flags =
       initialize_benchmark({"--benchmark_enable_random_interleaving=false"}, 2);
-  EXPECT_EQ(run_range(cases, {1, 2}, flags, measurer, stop, rows).measured, 4U);
+  EXPECT_EQ(run_range({cases, measurer, stop, rows}, {1, 2}, flags).measured, 4U);
   EXPECT_THAT(rows.texts(), ElementsAre("send_lat/rc/size:2 0", "send_lat/rc/size:2 1",
                                         "send_lat/rc/size:4 0", "send_lat/rc/size:4 1"));
   EXPECT_EQ(rows.rows.front().family_index, 1U);
@@ -129,7 +129,7 @@ TEST_F(Runner, MeasuresEachRepetitionInAnOrderThatTheSeedDraws) {
   const std::vector<PlannedCase> cases = sizes("1,2,4,8");
   const auto names_with = [&](std::uint64_t seed, std::uint64_t count) {
     rows.rows.clear();
-    run_interleaved(cases, count, seed, measurer, stop, rows);
+    run_interleaved({cases, measurer, stop, rows}, count, seed);
     std::vector<std::uint64_t> indices;
     for (const Row& row : rows.rows) indices.push_back(row.family_index);
     return indices;
@@ -337,7 +337,7 @@ TEST(BenchmarkFlags, RefuseWhatGoogleBenchmarkDoesNotTake) {
 
 struct RunnerUntil : Runner {
   RunTally run_them(const std::vector<PlannedCase>& cases) {
-    return run_until(cases, {0, cases.size()}, until, measurer, stop, rows);
+    return run_until({cases, measurer, stop, rows}, {0, cases.size()}, until);
   }
   Until until{.goals = read_until("1%"), .repetitions = 100};
 };
@@ -391,10 +391,10 @@ TEST_F(RunnerUntil, EndsWithAnInterrupt) {
 TEST_F(Runner, ALaterRoundOfSomeCasesGoesOnCountingTheirRepetitions) {
   std::vector<PlannedCase> cases = sizes("8,16");
   EarlierRounds earlier;
-  run_round(cases, {.which = {0, 1}, .repetitions = 2, .seed = 1}, earlier, measurer, stop, rows);
+  run_round({cases, measurer, stop, rows}, {.which = {0, 1}, .repetitions = 2, .seed = 1}, earlier);
   cases = sizes("8,16,32");
-  const RunTally tally = run_round(cases, {.which = {2, 1}, .repetitions = 2, .seed = 2}, earlier,
-                                   measurer, stop, rows);
+  const RunTally tally = run_round({cases, measurer, stop, rows},
+                                   {.which = {2, 1}, .repetitions = 2, .seed = 2}, earlier);
   EXPECT_EQ(tally.measured, 4U);
   EXPECT_THAT(earlier.repeated, ElementsAre(2, 4, 2));
   EXPECT_THAT(rows.begun, ElementsAre(0, 1, 2, 3, 4, 5, 6, 7));
