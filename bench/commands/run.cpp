@@ -91,31 +91,20 @@ std::vector<Place> places_of(const std::vector<RunTarget>& hosts,
   return places;
 }
 
-class HostsRun {
- public:
-  HostsRun(const RunOptions& options, const std::vector<PlannedCase>& cases,
-           const BenchmarkFlags& flags, const Invocation& invocation)
-      : options_(options),
-        cases_(cases),
-        flags_(flags),
-        invocation_(invocation),
-        places_(places_of(options.hosts, cases)) {}
+struct HostsRun {
+  const RunOptions& options;
+  const std::vector<PlannedCase>& cases;
+  const BenchmarkFlags& flags;
+  const Invocation& invocation;
+  const std::uint64_t seed = std::random_device{}();  ///< of the order of an ablation
+  const ClockChoice clock = choose_clock();
+  std::vector<Place> places = places_of(options.hosts, cases);
 
   ExitStatus measure();
-
- private:
   nlohmann::ordered_json context();
   nlohmann::ordered_json responders();
   RunTally measure_all(RunOutput& output);
   void open(Place& place);
-
-  const RunOptions& options_;
-  const std::vector<PlannedCase>& cases_;
-  const BenchmarkFlags& flags_;
-  const std::uint64_t seed_ = std::random_device{}();  ///< of the order of an ablation
-  const Invocation& invocation_;
-  const ClockChoice clock_ = choose_clock();
-  std::vector<Place> places_;
 };
 
 /// A run that cannot begin still has its result, with the reason in each row, except where the
@@ -123,9 +112,9 @@ class HostsRun {
 /// they are measured without one.
 void HostsRun::open(Place& place) {
   if (place.measurer) return;
-  const auto cases = std::span(cases_).subspan(place.range.first, place.range.count);
+  const auto its_cases = std::span(cases).subspan(place.range.first, place.range.count);
   try {
-    place.measurer = make_measurer(place.host, cases, clock_, invocation_.interrupt);
+    place.measurer = make_measurer(place.host, its_cases, clock, invocation.interrupt);
   } catch (const UsageError&) {
     throw;
   } catch (...) {
@@ -137,41 +126,40 @@ void HostsRun::open(Place& place) {
 /// take, so each but the first is left, and found again at its turn.
 nlohmann::ordered_json HostsRun::responders() {
   auto all = nlohmann::ordered_json::array();
-  for (Place& place : places_) {
+  for (Place& place : places) {
     open(place);
     nlohmann::ordered_json one{{"host", place.host.name}};
     if (const auto environment = place.measurer->responder_environment(); environment.is_object())
       one.update(environment);
     all.push_back(std::move(one));
-    if (&place != &places_.front()) place.measurer.reset();
+    if (&place != &places.front()) place.measurer.reset();
   }
   return all;
 }
 
 nlohmann::ordered_json HostsRun::context() {
   nlohmann::ordered_json hosts;
-  if (places_.front().host.name.empty())
-    open(places_.front());
+  if (places.front().host.name.empty())
+    open(places.front());
   else
     hosts = responders();
-  nlohmann::ordered_json about =
-      result_context(invocation_.command_line, options_.plan.gates, flags_, clock_,
-                     *places_.front().measurer, std::move(hosts));
-  if (!options_.ablation.empty())
-    about["rdmameter"]["ablation"] = ablation_json(options_.ablation, seed_);
+  nlohmann::ordered_json about = result_context(invocation.command_line, options.plan.gates, flags,
+                                                clock, *places.front().measurer, std::move(hosts));
+  if (!options.ablation.empty())
+    about["rdmameter"]["ablation"] = ablation_json(options.ablation, seed);
   return about;
 }
 
 RunTally HostsRun::measure_all(RunOutput& output) {
   RunTally all;
-  for (Place& place : places_) {
+  for (Place& place : places) {
     open(place);
-    const RunParts parts{cases_, *place.measurer, invocation_.interrupt.word(), output};
-    if (!options_.ablation.empty())  // of one place
-      all += run_interleaved(parts, flags_.repetitions, seed_);
+    const RunParts parts{cases, *place.measurer, invocation.interrupt.word(), output};
+    if (!options.ablation.empty())  // of one place
+      all += run_interleaved(parts, flags.repetitions, seed);
     else
-      all += options_.until ? run_until(parts, place.range, *options_.until)
-                            : run_range(parts, place.range, flags_);
+      all += options.until ? run_until(parts, place.range, *options.until)
+                           : run_range(parts, place.range, flags);
     place.measurer.reset();
     if (all.interrupted) break;
   }
@@ -179,18 +167,18 @@ RunTally HostsRun::measure_all(RunOutput& output) {
 }
 
 ExitStatus HostsRun::measure() {
-  check_writable(options_.output);
+  check_writable(options.output);
   const nlohmann::ordered_json about = context();
-  if (options_.hosts.front().kind != RunTarget::Kind::null_device) tell_worst_findings();
-  if (const std::string warning = clock_warning(clock_); !warning.empty())
+  if (options.hosts.front().kind != RunTarget::Kind::null_device) tell_worst_findings();
+  if (const std::string warning = clock_warning(clock); !warning.empty())
     tell_lines("clock: {}\n", warning);
-  RunOutput output(options_.output, about, cases_);
+  RunOutput output(options.output, about, cases);
   using Rows = std::span<const Row>;
-  if (options_.loss_report)
+  if (options.loss_report)
     output.tell_at_the_end([&about](Rows rows, const TextStyle& style) {
       return rdmameter::loss_report(rows, about, style);
     });
-  if (!options_.ablation.empty())
+  if (!options.ablation.empty())
     output.tell_at_the_end(
         [&about](Rows rows, const TextStyle& style) { return ablation_text(about, rows, style); });
   const RunTally tally = measure_all(output);
@@ -224,7 +212,7 @@ ExitStatus run(const RunOptions& typed, const Invocation& invocation) {
         "say where the responder is: 'rdmameter run HOST {0}' where 'rdmameter serve' runs, or "
         "'rdmameter run --loopback {0}' to start it here",
         options.suites.front().tests.front()->name);
-  return HostsRun(options, cases, flags, invocation).measure();
+  return HostsRun{options, cases, flags, invocation}.measure();
 }
 
 }  // namespace
