@@ -14,6 +14,7 @@
 #include "core/base/error.h"
 #include "core/base/parse_value.h"
 #include "reports/stats/sample.h"
+#include "reports/summary/facts.h"
 #include "reports/text/table.h"
 #include "reports/text/terminal_lines.h"
 #include "reports/topology/model/model.h"
