@@ -118,12 +118,12 @@ class PerftestOutput final : public RunListener {
     }
     if (row.status != Row::Status::ok) return fail(row.message);
     ++measured_;
-    const PerftestNumbers numbers = perftest_numbers(row);
+    PerftestNumbers numbers = perftest_numbers(row);
     if (plan_.report.samples && row.latency)
       print_now(perftest_samples(*row.latency) + perftest_header(plan_.report));
-    const double cpu_percent = plan_.report.cpu_util ? cpu_.percent() : 0;
-    if (!plan_.report.intervals) print_now(perftest_row(plan_.report, numbers, cpu_percent));
-    results_ = perftest_results_json(plan_.report, numbers, cpu_percent);
+    if (plan_.report.cpu_util) numbers.cpu_percent = cpu_.percent();
+    if (!plan_.report.intervals) print_now(perftest_row(plan_.report, numbers));
+    results_ = perftest_results_json(plan_.report, numbers);
     measurer_.tell_responder(row_to_json(row));
     if (row.lost.value_or(0) > 0) tell_note(fmt::format("{} messages were lost", *row.lost));
     if (numbers.traffic) plan_.limits.add(plan_.report, numbers.size_bytes, *numbers.traffic);

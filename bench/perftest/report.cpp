@@ -83,8 +83,8 @@ std::optional<std::uint64_t> asked_iterations(const Row& row) {
   return found->get<std::uint64_t>();
 }
 
-std::string cpu_column(const PerftestReport& report, double cpu_percent) {
-  return report.cpu_util ? fmt::format("\t    {:<3.2f}\n", cpu_percent) : "\n";
+std::string cpu_column(const PerftestReport& report, const PerftestNumbers& numbers) {
+  return report.cpu_util ? fmt::format("\t    {:<3.2f}\n", numbers.cpu_percent) : "\n";
 }
 
 std::string columns_of(const PerftestReport& report) {
@@ -107,8 +107,7 @@ std::string columns_of(const PerftestReport& report) {
   return text + (report.cpu_util ? "    CPU_Util[%]\n" : "\n");
 }
 
-std::string latency_row(const PerftestReport& report, const PerftestNumbers& numbers,
-                        double cpu_percent) {
+std::string latency_row(const PerftestReport& report, const PerftestNumbers& numbers) {
   const PerftestLatency& latency = *numbers.latency;
   if (report.output == ReportOutput::latency) return fmt::format("{:.6f}\n", latency.mean);
   std::string text;
@@ -122,11 +121,10 @@ std::string latency_row(const PerftestReport& report, const PerftestNumbers& num
         numbers.size_bytes, numbers.iterations, latency.min, latency.max, latency.typical,
         latency.mean, latency.stddev, latency.p99, latency.p99_9);
   }
-  return text + cpu_column(report, cpu_percent);
+  return text + cpu_column(report, numbers);
 }
 
-std::string bandwidth_row(const PerftestReport& report, const PerftestNumbers& numbers,
-                          double cpu_percent) {
+std::string bandwidth_row(const PerftestReport& report, const PerftestNumbers& numbers) {
   const auto [average, rate, peak] =
       perftest_bandwidth(report, numbers.size_bytes, *numbers.traffic);
   if (report.output == ReportOutput::bandwidth) return fmt::format("{:.6f}\n", average);
@@ -137,20 +135,20 @@ std::string bandwidth_row(const PerftestReport& report, const PerftestNumbers& n
                         numbers.size_bytes, numbers.iterations, peak, average, rate)
           : fmt::format(" {:<7}    {:<10}       {:<7.2f}            {:<7.2f}\t\t     {:<7.6f}",
                         numbers.size_bytes, numbers.iterations, peak, average, rate);
-  return text + cpu_column(report, cpu_percent);
+  return text + cpu_column(report, numbers);
 }
 
-std::string both_directions(const PerftestReport& report, const PerftestNumbers& numbers,
-                            double cpu_percent) {
+std::string both_directions(const PerftestReport& report, const PerftestNumbers& numbers) {
   std::string text;
   // -n; or what a time has brought, which is not the same in both directions.
   const bool by_number = numbers.iterations != numbers.traffic->messages / 2;
   const auto add = [&](const char* title, const PerftestTraffic& traffic) {
     const PerftestNumbers one{.size_bytes = numbers.size_bytes,
                               .iterations = by_number ? numbers.iterations : traffic.messages,
-                              .traffic = traffic};
+                              .traffic = traffic,
+                              .cpu_percent = numbers.cpu_percent};
     text += fmt::format("{0}\n {1}: \n{0}{2}{3}", kPerftestDashes, title, columns_of(report),
-                        bandwidth_row(report, one, cpu_percent));
+                        bandwidth_row(report, one));
   };
   add("Local results", *numbers.forward);
   add("Remote results", *numbers.backward);
@@ -219,17 +217,14 @@ bool perftest_fits(const PerftestReport& report, const PerftestNumbers& numbers)
   return numbers.latency.has_value();
 }
 
-std::string perftest_row(const PerftestReport& report, const PerftestNumbers& numbers,
-                         double cpu_percent) {
-  if (report.table != ReportTable::bandwidth) return latency_row(report, numbers, cpu_percent);
-  std::string text = bandwidth_row(report, numbers, cpu_percent);
-  if (report.both && numbers.forward && numbers.backward)
-    text += both_directions(report, numbers, cpu_percent);
+std::string perftest_row(const PerftestReport& report, const PerftestNumbers& numbers) {
+  if (report.table != ReportTable::bandwidth) return latency_row(report, numbers);
+  std::string text = bandwidth_row(report, numbers);
+  if (report.both && numbers.forward && numbers.backward) text += both_directions(report, numbers);
   return text;
 }
 
-std::string perftest_results_json(const PerftestReport& report, const PerftestNumbers& numbers,
-                                  double cpu_percent) {
+std::string perftest_results_json(const PerftestReport& report, const PerftestNumbers& numbers) {
   std::string text = fmt::format("\"results\": {{\n\"MsgSize\": {},\n\"n_iterations\": {}",
                                  numbers.size_bytes, numbers.iterations);
   const auto put = [&](const char* key, double value, int digits = 2) {
@@ -255,7 +250,7 @@ std::string perftest_results_json(const PerftestReport& report, const PerftestNu
     put("percentile_99", latency.p99);
     put("percentile_99.9", latency.p99_9);
   }
-  if (report.cpu_util) put("CPU_util", cpu_percent);
+  if (report.cpu_util) put("CPU_util", numbers.cpu_percent);
   return text + "\n}";
 }
 

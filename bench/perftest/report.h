@@ -60,6 +60,7 @@ struct PerftestNumbers {
   std::optional<PerftestTraffic> traffic;
   std::optional<PerftestTraffic> forward, backward;  ///< where both ends send
   std::optional<PerftestLatency> latency;
+  double cpu_percent = 0;  ///< for the column of --cpu_util
 };
 
 /// @param row  measured here, or told by the other end
@@ -83,15 +84,12 @@ std::string perftest_samples(const LatencyData& latency);
 /// Can the report's table show them?
 bool perftest_fits(const PerftestReport& report, const PerftestNumbers& numbers);
 
-/// @param numbers      which fit
-/// @param cpu_percent  for the column of --cpu_util
-std::string perftest_row(const PerftestReport& report, const PerftestNumbers& numbers,
-                         double cpu_percent = 0);
+/// @param numbers  which fit
+std::string perftest_row(const PerftestReport& report, const PerftestNumbers& numbers);
 
 /// `"results": {...}` of perftest's JSON file: its keys and digits, a line each, which
 /// scripts look for.
-std::string perftest_results_json(const PerftestReport& report, const PerftestNumbers& numbers,
-                                  double cpu_percent);
+std::string perftest_results_json(const PerftestReport& report, const PerftestNumbers& numbers);
 
 /// The line that ends the table.
 std::string perftest_footer(const PerftestReport& report);

@@ -118,7 +118,7 @@ class ServerReport {
   /// @throws MeasurementError  there are too many
   void add(const Json& told) {
     Row row = row_from_json(told, "the client's row");
-    const PerftestNumbers numbers = perftest_numbers(row);
+    PerftestNumbers numbers = perftest_numbers(row);
     const std::lock_guard lock{mutex_};
     if (!begun_) begin({.test_case = planned_});
     if (taken_ == kMaxServedRows)
@@ -126,9 +126,9 @@ class ServerReport {
     ++taken_;
     if (!perftest_fits(plan_.report, numbers) || rows_ == Rows::none) return;
     // perftest's server knows the CPU's use, and looks at limits, where it takes part.
-    const double cpu_percent = plan_.report.cpu_util && rows_ == Rows::each ? cpu_.percent() : 0;
-    results_ = perftest_results_json(plan_.report, numbers, cpu_percent);
-    const std::string text = samples_of(row) + perftest_row(plan_.report, numbers, cpu_percent);
+    if (plan_.report.cpu_util && rows_ == Rows::each) numbers.cpu_percent = cpu_.percent();
+    results_ = perftest_results_json(plan_.report, numbers);
+    const std::string text = samples_of(row) + perftest_row(plan_.report, numbers);
     if (!plan_.json.empty()) keep(std::move(row), told.dump().size());
     if (rows_ == Rows::last) {
       last_ = text;

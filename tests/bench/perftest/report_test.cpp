@@ -124,20 +124,21 @@ TEST(PerftestReport, IsOneNumberWhereOneIsAskedFor) {
 }
 
 TEST(PerftestReport, HasPerftestsKeysForScriptsThatReadItsFile) {
-  EXPECT_EQ(perftest_results_json({.gbits = true}, perftest_numbers(bandwidth_row()), 0),
+  EXPECT_EQ(perftest_results_json({.gbits = true}, perftest_numbers(bandwidth_row())),
             "\"results\": {\n\"MsgSize\": 65536,\n\"n_iterations\": 1000,\n\"BW_peak\": 0.00,\n"
             "\"BW_average\": 52.43,\n\"MsgRate\": 0.100000\n}");
   EXPECT_EQ(perftest_results_json({.table = PerftestReport::Table::latency},
-                                  perftest_numbers(latency_row_of_100()), 0),
+                                  perftest_numbers(latency_row_of_100())),
             "\"results\": {\n\"MsgSize\": 2,\n\"n_iterations\": 100,\n\"t_min\": 1.00,\n\"t_max\": "
             "4.00,\n"
             "\"t_typical\": 1.00,\n\"t_avg\": 1.03,\n\"t_stdev\": 0.30,\n"
             "\"percentile_99\": 1.00,\n\"percentile_99.9\": 4.00\n}");
-  EXPECT_EQ(
-      perftest_results_json({.table = PerftestReport::Table::latency_duration, .cpu_util = true},
-                            perftest_numbers(latency_row_of_100()), 12.5),
-      "\"results\": {\n\"MsgSize\": 2,\n\"n_iterations\": 100,\n\"t_avg\": 1.03,\n"
-      "\"tps_average\": 485436.89,\n\"CPU_util\": 12.50\n}");
+  PerftestNumbers of_time = perftest_numbers(latency_row_of_100());
+  of_time.cpu_percent = 12.5;
+  EXPECT_EQ(perftest_results_json(
+                {.table = PerftestReport::Table::latency_duration, .cpu_util = true}, of_time),
+            "\"results\": {\n\"MsgSize\": 2,\n\"n_iterations\": 100,\n\"t_avg\": 1.03,\n"
+            "\"tps_average\": 485436.89,\n\"CPU_util\": 12.50\n}");
 }
 
 TEST(PerftestReport, PrintsEverySample) {
@@ -185,8 +186,9 @@ TEST(PerftestReport, OfTheOtherEndNeedsARowThatItCanShow) {
 TEST(PerftestReport, ShowsTheUseOfTheCpu) {
   const PerftestReport report{.cpu_util = true};
   EXPECT_THAT(perftest_header(report), HasSubstr("MsgRate[Mpps]    CPU_Util[%]\n"));
-  EXPECT_THAT(perftest_row(report, perftest_numbers(bandwidth_row()), 12.345),
-              HasSubstr("0.100000\t    12.35\n"));
+  PerftestNumbers numbers = perftest_numbers(bandwidth_row());
+  numbers.cpu_percent = 12.345;
+  EXPECT_THAT(perftest_row(report, numbers), HasSubstr("0.100000\t    12.35\n"));
 }
 
 }  // namespace
