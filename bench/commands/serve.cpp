@@ -139,8 +139,7 @@ Address bind_address(const ServeArguments& options) {
 
 /// To the program that has started us by ssh.
 void announce_to_owner(const Address& bound) {
-  print("{}\n", ReadyLine{RDMAMETER_VERSION, kProtocolVersion, bound}.text());
-  flush_print();
+  print_now(ReadyLine{RDMAMETER_VERSION, kProtocolVersion, bound}.text() + "\n");
 }
 
 void announce(const Server& server, const Address& bound, const ServeArguments& options,

@@ -83,12 +83,6 @@ class OptionalSettingsMeasurer final : public MeasurerOver {
   OptionalSettings given_up_;
 };
 
-/// A row appears when it is measured, through a pipe too.
-bool print_now(const std::string& text) {
-  print_text(text);
-  return flush_print();
-}
-
 /// Prints rows as they come, and keeps the result file.
 class PerftestOutput final : public RunListener {
  public:

@@ -135,16 +135,14 @@ class ServerReport {
       return;
     }
     if (numbers.traffic) plan_.limits.add(plan_.report, numbers.size_bytes, *numbers.traffic);
-    print_text(text);
-    flush_print();
+    print_now(text);
   }
   /// The client has gone, and has told what it measured. @param command_line  for the file
   /// @return  is no limit of this end's own missed? Else stderr says which
   bool finish(const std::string& command_line) {
     const std::lock_guard lock{mutex_};
     const bool endless = plan_.report.intervals && rows_ == Rows::last;
-    print_text((endless ? kClosed : last_) + perftest_footer(plan_.report));
-    flush_print();
+    print_now((endless ? kClosed : last_) + perftest_footer(plan_.report));
     if (!plan_.json.empty() && !results_.empty()) write_json(command_line);
     return plan_.limits.met(plan_.report);
   }
@@ -167,10 +165,9 @@ class ServerReport {
     cpu_.begin();
     const PerftestReport& report = plan_.report;
     test_info_ = perftest_test_info(report, connection.test_case, environment_);
-    print_text(perftest_banner(report, connection.test_case, environment_) +
-               perftest_gpu(connection, true) + perftest_addresses(report, connection) +
-               (rows_ == Rows::none ? "" : perftest_header(report)));
-    flush_print();
+    print_now(perftest_banner(report, connection.test_case, environment_) +
+              perftest_gpu(connection, true) + perftest_addresses(report, connection) +
+              (rows_ == Rows::none ? "" : perftest_header(report)));
   }
 
   /// -H: as many as this end's -n are shown, whatever the client says.

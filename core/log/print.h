@@ -44,6 +44,11 @@ void print(fmt::format_string<Values...> format, Values&&... values) {
 /// @return  has all arrived that was printed so far?
 bool flush_print() noexcept;
 
+inline bool print_now(std::string_view text) noexcept {
+  print_text(text);
+  return flush_print();
+}
+
 /// Why something did not arrive [errno value]; 0: all has. EPIPE: its reader has
 /// gone. EINTR: the program must end, and the stream is not read.
 int print_error() noexcept;

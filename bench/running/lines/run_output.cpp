@@ -131,9 +131,8 @@ std::string RunOutput::shown(const Row& row) {
 
 void RunOutput::print_lines(const std::string& text) {
   if (text.empty()) return;
-  print_text(utf8_ ? text : to_ascii(text));
   // A line appears when its repetition ends, through a pipe too.
-  if (!flush_print() && !writer_) end_unseen();
+  if (!print_now(utf8_ ? text : to_ascii(text)) && !writer_) end_unseen();
 }
 
 /// ": why". Where a row's line is read together with it: only if that line leaves something out,
