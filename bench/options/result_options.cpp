@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <string>
 
 #include "bench/options/command.h"
@@ -71,9 +70,8 @@ namespace {
 void add_number(CLI::App& app, const char* name, double& target, std::string_view description,
                 double max, double unit) {
   add_option(app, name, target, "N", description, [=](const std::string& text) {
-    double number = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-    if (error != std::errc() || end != text.data() + text.size() || !(number >= 0 && number <= max))
+    const auto [number, rest] = number_and_unit(text);
+    if (!rest.empty() || !(number >= 0 && number <= max))
       throw invalid_value(name, text, fmt::format("a number from 0 to {}", max));
     return number / unit;
   });

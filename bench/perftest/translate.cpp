@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <limits>
 #include <utility>
 
@@ -125,10 +124,8 @@ class Translation {
   std::optional<double> decimal(std::string_view option) {
     const auto typed = plan_.value(option);
     if (!typed) return std::nullopt;
-    double value = 0;
-    const auto [at, error] = std::from_chars(typed->data(), typed->data() + typed->size(), value);
-    if (error != std::errc{} || !(value >= 0))  // what follows the number is no part of it: "100M"
-      throw invalid(option, *typed, "a decimal number of 0 or more");
+    const double value = number_and_unit(*typed).first;  // without its unit, as in "100M"
+    if (!(value >= 0)) throw invalid(option, *typed, "a decimal number of 0 or more");
     return value;
   }
 

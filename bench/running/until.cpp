@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <set>
 #include <string_view>
@@ -36,10 +35,8 @@ UntilGoal read_goal(std::string_view text, std::string_view all) {
       refuse_until(all, fmt::format("there is no metric '{}'", text.substr(0, equals)));
     share = text.substr(equals + 1);
   }
-  double percent = 0;
-  const auto [end, error] = std::from_chars(share.data(), share.data() + share.size(), percent);
-  const std::string_view unit = share.substr(static_cast<std::size_t>(end - share.data()));
-  if (error != std::errc() || unit != "%" || !(percent >= 0.01 && percent <= 100))
+  const auto [percent, unit] = number_and_unit(share);
+  if (unit != "%" || !(percent >= 0.01 && percent <= 100))
     refuse_until(all, fmt::format("'{}' is no percentage from 0.01% to 100%", share));
   goal.share = percent / 100;
   return goal;

@@ -7,6 +7,7 @@
 #include <array>
 #include <cctype>
 #include <charconv>
+#include <cmath>
 #include <span>
 
 #include "core/base/printable.h"
@@ -90,6 +91,13 @@ std::optional<std::uint64_t> parse_count(std::string_view text, int base) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
   if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
   return value;
+}
+
+std::pair<double, std::string_view> number_and_unit(std::string_view text) {
+  double number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return {error == std::errc() ? number : NAN,
+          text.substr(static_cast<std::size_t>(end - text.data()))};
 }
 
 std::optional<std::uint64_t> parse_hex(std::string_view text) {

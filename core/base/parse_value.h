@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/base/error.h"
@@ -19,6 +20,10 @@ std::vector<std::string_view> split(std::string_view text, std::string_view sepa
 
 /// Digits of the base and nothing else; empty on anything else and beyond 64 bits.
 std::optional<std::uint64_t> parse_count(std::string_view text, int base = 10);
+
+/// A decimal number, and what stands behind it, which is the caller's to judge; NaN: the text
+/// begins with none, or with one that is beyond a double.
+std::pair<double, std::string_view> number_and_unit(std::string_view text);
 
 /// 0x and one to four hexadecimal digits; empty on anything else.
 std::optional<std::uint64_t> parse_hex(std::string_view text);

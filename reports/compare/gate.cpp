@@ -5,8 +5,6 @@
 #include <fnmatch.h>
 
 #include <algorithm>
-#include <charconv>
-#include <cmath>
 #include <map>
 #include <sstream>
 
@@ -69,14 +67,6 @@ double unit_size(std::string_view unit, Metric metric) {
   if (unit == "us" || unit == "µs") return 1e3;
   if (unit == "ms") return 1e6;
   return unit == "s" ? 1e9 : 0;
-}
-
-/// A number and what stands behind it; NaN: it begins with none.
-std::pair<double, std::string_view> number_and_unit(std::string_view text) {
-  double number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return {error == std::errc() ? number : NAN,
-          text.substr(static_cast<std::size_t>(end - text.data()))};
 }
 
 void read_limit(Gate& gate, std::string_view text) {
