@@ -351,8 +351,7 @@ std::vector<const Test*> select_tests(std::span<const std::string> texts) {
   for (const std::string& text : texts) {
     if (!names_test(text)) refuse(text);
     for (const Test& test : catalog())
-      if (matches(text, test) && std::ranges::find(selected, &test) == selected.end())
-        selected.push_back(&test);
+      if (matches(text, test)) add_once(selected, &test);
   }
   return selected;
 }

@@ -85,9 +85,7 @@ std::string pair_name(const CheckSubject& subject) {
 std::vector<std::string_view> labels_of(const CheckReport& report) {
   std::vector<std::string_view> labels;
   for (const CheckReading& reading : report.readings)
-    if (reading.subject < devices_of(report).size() &&
-        std::ranges::find(labels, reading.label) == labels.end())
-      labels.push_back(reading.label);
+    if (reading.subject < devices_of(report).size()) add_once(labels, reading.label);
   return labels;
 }
 
@@ -151,9 +149,7 @@ std::string remedies_text(const CheckReport& report, std::size_t width) {
   std::string text;
   std::vector<std::pair<std::size_t, CheckReason>> told;
   for (const CheckFinding& finding : report.findings) {
-    const std::pair one{finding.subject, finding.reason};
-    if (std::ranges::find(told, one) != told.end()) continue;
-    told.push_back(one);
+    if (!add_once(told, {finding.subject, finding.reason})) continue;
     text += wrap(fmt::format("  {}: ", report.subjects[finding.subject].name),
                  remedy_of(finding.reason), width);
   }

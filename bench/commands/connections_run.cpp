@@ -211,8 +211,7 @@ class ConnectionsRun {
   std::vector<std::size_t> around_knees(const std::vector<Row>& rows) {
     std::vector<std::size_t> which;
     const auto add = [&](const ConnectionCurve& curve, std::uint64_t active) {
-      const std::size_t place = place_of(curve, active);
-      if (std::ranges::find(which, place) == which.end()) which.push_back(place);
+      add_once(which, place_of(curve, active));
     };
     for (const ConnectionCurve& curve : connection_curves(rows)) {
       const Knee& knee = curve.knee;

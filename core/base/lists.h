@@ -26,6 +26,14 @@ auto filtered(const auto& list, const auto& holds) {
   return chosen;
 }
 
+/// Unless the list has it. @return  was it added?
+template <class T>
+bool add_once(std::vector<T>& list, const std::type_identity_t<T>& one) {
+  const bool is_new = std::ranges::find(list, one) == list.end();
+  if (is_new) list.push_back(one);
+  return is_new;
+}
+
 /// 0 to count - 1, ascending by key(index); what is equal stays in order.
 std::vector<std::size_t> order_by(std::size_t count, const auto& key) {
   std::vector<std::size_t> order(count);

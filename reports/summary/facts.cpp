@@ -72,12 +72,6 @@ std::string value_text(const Json& value) {
   return printable(value.is_string() ? value.get_ref<const std::string&>() : value.dump());
 }
 
-bool add_once(std::vector<std::string>& list, const std::string& text) {
-  const bool is_new = std::ranges::find(list, text) == list.end();
-  if (is_new) list.push_back(text);
-  return is_new;
-}
-
 std::string test_of(const Row& row) {
   const std::string test = text_at(row.case_object, "test");
   return test.empty() ? std::string(split(row.name, "/").front()) : test;

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/lists.h"
 #include "core/result/row.h"
 
 namespace rdmameter {
@@ -33,9 +34,6 @@ std::string value_text(const Json& value);
 /// The test and the transport that the name's first two parts and `case` tell.
 std::string test_of(const Row& row);
 std::string transport_of(const Row& row);
-
-/// Unless the list has it. @return  was it added?
-bool add_once(std::vector<std::string>& list, const std::string& text);
 
 /// The value of a key in a list that is in the order in which keys came; an empty one of a new key.
 template <class Key, class Value>

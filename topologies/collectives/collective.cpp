@@ -7,6 +7,8 @@
 #include <map>
 #include <utility>
 
+#include "core/base/lists.h"
+
 namespace rdmameter {
 namespace {
 
@@ -138,8 +140,7 @@ std::vector<Rank> collective_receivers(const Collective& collective, Rank rank, 
   if (collective.receivers != nullptr) return collective.receivers(rank, ranks);
   std::vector<Rank> receivers;
   for (const CollectiveStep& step : collective.make(rank, ranks, 1).steps)
-    if (step.send && std::ranges::find(receivers, step.send->to) == receivers.end())
-      receivers.push_back(step.send->to);
+    if (step.send) add_once(receivers, step.send->to);
   return receivers;
 }
 

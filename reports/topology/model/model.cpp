@@ -91,9 +91,7 @@ class ModelCollector {
   void add(const Row& row, const Json& setting) {
     const TopologyData& topology = *row.topology;
     for (const auto& [key, value] : setting.items()) model_.setting.emplace(key, Json(value));
-    if (const ModelShape shape = shape_of(row);
-        std::ranges::find(model_.shapes, shape) == model_.shapes.end())
-      model_.shapes.push_back(shape);
+    add_once(model_.shapes, shape_of(row));
     model_.ranks.insert(topology.ranks);
     if (const std::uint64_t size = message_size_of(row); size > 0)  // a barrier has none
       model_.sizes_bytes.insert(size);
