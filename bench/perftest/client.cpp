@@ -120,7 +120,7 @@ class PerftestOutput final : public RunListener {
     results_ = perftest_results_json(plan_.report, numbers);
     measurer_.tell_responder(row_to_json(row));
     if (row.lost.value_or(0) > 0) tell_note(fmt::format("{} messages were lost", *row.lost));
-    if (numbers.traffic) plan_.limits.add(plan_.report, numbers.size_bytes, *numbers.traffic);
+    plan_.limits.add(plan_.report, numbers);
   }
   /// @param stopped  by the user, as a run without an end is meant to be
   void finish(bool stopped) {

@@ -22,9 +22,9 @@ void tell_note(std::string_view text) {
   if (notes_wanted()) tell_lines("rdmameter: {}\n", printable(text));
 }
 
-void PerftestLimits::add(const PerftestReport& report, std::uint64_t size_bytes,
-                         const PerftestTraffic& traffic) {
-  const PerftestBandwidth reached = perftest_bandwidth(report, size_bytes, traffic);
+void PerftestLimits::add(const PerftestReport& report, const PerftestNumbers& numbers) {
+  if (!numbers.traffic) return;
+  const PerftestBandwidth reached = perftest_bandwidth(report, numbers);
   best_bandwidth = std::max(best_bandwidth.value_or(0), reached.average);
   best_rate = std::max(best_rate.value_or(0), reached.message_rate);
 }

@@ -30,7 +30,7 @@ struct PerftestLimits {
   std::optional<double> rate;                       ///< -y [Mmsg/s], which fails nothing without -w
   std::optional<double> best_bandwidth, best_rate;  ///< of any row
 
-  void add(const PerftestReport& report, std::uint64_t size_bytes, const PerftestTraffic& traffic);
+  void add(const PerftestReport& report, const PerftestNumbers& numbers);
 
   /// Is no limit missed that changes the status? Else stderr says which, first by the line by which
   /// scripts know it. -y alone is told in a note.

@@ -125,8 +125,7 @@ std::string latency_row(const PerftestReport& report, const PerftestNumbers& num
 }
 
 std::string bandwidth_row(const PerftestReport& report, const PerftestNumbers& numbers) {
-  const auto [average, rate, peak] =
-      perftest_bandwidth(report, numbers.size_bytes, *numbers.traffic);
+  const auto [average, rate, peak] = perftest_bandwidth(report, numbers);
   if (report.output == ReportOutput::bandwidth) return fmt::format("{:.6f}\n", average);
   if (report.output == ReportOutput::message_rate) return fmt::format("{:.6f}\n", rate);
   const std::string text =
@@ -178,13 +177,13 @@ PerftestNumbers perftest_numbers(const Row& row) {
   return numbers;
 }
 
-PerftestBandwidth perftest_bandwidth(const PerftestReport& report, std::uint64_t size_bytes,
-                                     const PerftestTraffic& traffic) {
+PerftestBandwidth perftest_bandwidth(const PerftestReport& report, const PerftestNumbers& numbers) {
+  const PerftestTraffic& traffic = *numbers.traffic;
   const auto per_second = [](std::uint64_t messages, std::uint64_t time_ns) {
     return time_ns == 0 ? 0 : static_cast<double>(messages) / (static_cast<double>(time_ns) * 1e-9);
   };
   const auto in_unit = [&](double messages_per_s) {
-    const double bytes_per_s = messages_per_s * static_cast<double>(size_bytes);
+    const double bytes_per_s = messages_per_s * static_cast<double>(numbers.size_bytes);
     return report.gbits ? bytes_per_s * 8e-9 : bytes_per_s / kMib;
   };
   const double rate = per_second(traffic.messages, traffic.time_ns);
@@ -231,8 +230,7 @@ std::string perftest_results_json(const PerftestReport& report, const PerftestNu
     text += fmt::format(",\n\"{}\": {:.{}f}", key, value, digits);
   };
   if (report.table == ReportTable::bandwidth) {
-    const auto [average, rate, peak] =
-        perftest_bandwidth(report, numbers.size_bytes, *numbers.traffic);
+    const auto [average, rate, peak] = perftest_bandwidth(report, numbers);
     const int digits = shows_six_digits(report, average) ? 6 : 2;
     put("BW_peak", peak, digits);
     put("BW_average", average, digits);

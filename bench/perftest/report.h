@@ -72,8 +72,8 @@ struct PerftestBandwidth {
   double average = 0, message_rate = 0;  ///< [MiB/s or Gb/s], [Mmsg/s]
   double peak = 0;                       ///< as the average; 0: not measured, or not shown
 };
-PerftestBandwidth perftest_bandwidth(const PerftestReport& report, std::uint64_t size_bytes,
-                                     const PerftestTraffic& traffic);
+/// @param numbers  with traffic
+PerftestBandwidth perftest_bandwidth(const PerftestReport& report, const PerftestNumbers& numbers);
 
 /// The line of dashes and the header of the table; empty for one number per row.
 std::string perftest_header(const PerftestReport& report);

@@ -134,7 +134,7 @@ class ServerReport {
       last_ = text;
       return;
     }
-    if (numbers.traffic) plan_.limits.add(plan_.report, numbers.size_bytes, *numbers.traffic);
+    plan_.limits.add(plan_.report, numbers);
     print_now(text);
   }
   /// The client has gone, and has told what it measured. @param command_line  for the file
