@@ -214,7 +214,7 @@ class BackgroundMeasurer final : public MeasurerOver {
 /// case waits the same way beside it and alone.
 TestCase BackgroundMeasurer::with_wait(TestCase test_case) const {
   const auto mine = initiator_environment(), theirs = responder_environment();
-  const nlohmann::ordered_json& boot = fact_at(mine, "/boot_id");  // null: not readable
+  const Json& boot = fact_at(mine, "/boot_id");  // null: not readable
   const bool one_machine = boot.is_string() && boot == fact_at(theirs, "/boot_id");
   const std::uint64_t loops = test_case.loops(Role::responder) + loops_;
   if (test_case.wait == Wait::automatic && loops * (one_machine ? 2 : 1) > allowed_cpus())

@@ -5,12 +5,12 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <nlohmann/json.hpp>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "core/result/json_text.h"
 #include "core/result/row.h"
 #include "topologies/stragglers/straggler.h"
 
@@ -26,10 +26,10 @@ inline constexpr double kMostLost = 1e-6;  ///< events of loss for each packet s
 
 /// A device and its peer, and what is known of them.
 struct CheckSubject {
-  std::string name;                ///< of the device
-  nlohmann::ordered_json context;  ///< of a result: both ends' environments
+  std::string name;  ///< of the device
+  Json context;      ///< of a result: both ends' environments
   /// What `doctor` found here, and at the peer: "findings" of an examination. Null: not asked.
-  nlohmann::ordered_json findings, peer_findings;
+  Json findings, peer_findings;
   bool together = false;  ///< it is all the others at once, under its name
 };
 

@@ -98,7 +98,7 @@ ResultFile measure_once(const AbPlan& plan, const Variant& side, const std::stri
   return read_result(output);
 }
 
-nlohmann::ordered_json context_of(const AbPlan& plan, nlohmann::ordered_json context) {
+Json context_of(const AbPlan& plan, Json context) {
   context["rdmameter"]["command"] = plan.invocation.command_line;
   context["rdmameter"]["ab"] = {{"a", plan.sides[0].text},
                                 {"b", plan.sides[1].text},
@@ -294,7 +294,7 @@ AbPlan plan_of(const AbArguments& options, const Invocation& invocation) {
 /// Writes the file again, with the noise of its rows in its context.
 void record_noise(const std::string& path, const Comparable& measured) {
   ResultFile file = read_result(path);
-  nlohmann::ordered_json noise = nlohmann::ordered_json::object();
+  Json noise = Json::object();
   for (const auto& [name, of_case] : noise_of(measured))
     noise[name] = {{"between_runs", of_case.between_runs}, {"beyond", of_case.beyond}};
   file.context["rdmameter"]["noise"] = noise;

@@ -34,12 +34,12 @@ struct CurveEnd {
   std::string reason;  ///< empty: --max-qps
 };
 
-std::optional<std::uint64_t> max_qp_of(const nlohmann::ordered_json& environment) {
-  const nlohmann::ordered_json& told = fact_at(environment, "/device/max_qp");
+std::optional<std::uint64_t> max_qp_of(const Json& environment) {
+  const Json& told = fact_at(environment, "/device/max_qp");
   return told.is_number_unsigned() ? std::optional(told.get<std::uint64_t>()) : std::nullopt;
 }
 
-bool share_device(const nlohmann::ordered_json& a, const nlohmann::ordered_json& b) {
+bool share_device(const Json& a, const Json& b) {
   return std::ranges::all_of(std::array{"/boot_id", "/device/name"}, [&](const char* path) {
     return fact_at(a, path).is_string() && fact_at(a, path) == fact_at(b, path);
   });
@@ -110,7 +110,7 @@ constexpr double kNarrow = 1.02;  ///< a knee between numbers of a smaller ratio
 class CurveRows final : public RunOutput {
  public:
   /// @param cases  borrowed; more may come to them
-  CurveRows(const std::string& output, const nlohmann::ordered_json& context,
+  CurveRows(const std::string& output, const Json& context,
             const std::vector<ConnectionCase>& cases)
       : RunOutput(output, context, {}), cases_(cases) {
     keep_without_lines();
@@ -144,8 +144,7 @@ class ConnectionsRun {
     const std::unique_ptr<Measurer> measurer = open();
     ConnectionPlan plan = plan_connections(request_, device_qps(*measurer));
     cases_ = std::move(plan.cases);
-    nlohmann::ordered_json context =
-        result_context(invocation_.command_line, {}, flags, clock_, *measurer);
+    Json context = result_context(invocation_.command_line, {}, flags, clock_, *measurer);
     context["rdmameter"]["order_seed"] = request_.order_seed;
     context["rdmameter"]["connections"] = {{"max_qps", request_.max_qps},
                                            {"memory_budget_bytes", request_.memory_budget_bytes},

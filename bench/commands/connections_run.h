@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstdint>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -13,6 +12,7 @@
 #include "bench/options/command.h"
 #include "bench/options/measuring_options.h"
 #include "bench/options/run_hosts.h"
+#include "core/result/json_text.h"
 
 namespace rdmameter {
 
@@ -37,7 +37,7 @@ struct DeviceQps {
 struct ConnectionPlan {
   std::vector<ConnectionCase> cases;
   /// For each curve that ends before --max-qps: where it ends, and why.
-  nlohmann::ordered_json limits = nlohmann::ordered_json::array();
+  Json limits = Json::array();
 };
 
 /// @throws UsageError  nothing is left to measure; an axis that no case uses

@@ -14,7 +14,7 @@ namespace rdmameter {
 namespace {
 
 ExitStatus run_devices(bool as_json) {
-  const nlohmann::ordered_json devices = devices_json();
+  const Json devices = devices_json();
   if (as_json)
     print("{}\n", json_text(devices, 2));
   else if (!devices.at("devices").empty())

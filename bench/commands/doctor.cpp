@@ -27,9 +27,9 @@ struct DoctorOptions {
 
 /// What was found at this end, at the other one, and between them.
 struct Diagnosis {
-  nlohmann::ordered_json here;
-  nlohmann::ordered_json peer, between;  ///< null: no peer was named, or it cannot be asked
-  std::string why_no_peer;               ///< it cannot be asked
+  Json here;
+  Json peer, between;       ///< null: no peer was named, or it cannot be asked
+  std::string why_no_peer;  ///< it cannot be asked
 };
 
 Diagnosis diagnose(const DoctorOptions& options, const InterruptSource& interrupt) {
@@ -51,7 +51,7 @@ Diagnosis diagnose(const DoctorOptions& options, const InterruptSource& interrup
 }
 
 void print_json(const Diagnosis& diagnosis) {
-  nlohmann::ordered_json all = diagnosis.here;
+  Json all = diagnosis.here;
   if (!diagnosis.peer.is_null()) {
     all["peer"] = diagnosis.peer;
     all["between"] = diagnosis.between;
@@ -74,7 +74,7 @@ void print_for_people(const Diagnosis& diagnosis, const std::string& host) {
 
 /// A warning is no failure, unless it is asked to be one.
 ExitStatus status_of_findings(const Diagnosis& diagnosis, bool strict) {
-  const auto is_bad = [strict](const nlohmann::ordered_json& finding) {
+  const auto is_bad = [strict](const Json& finding) {
     return strict || finding.at("weight") == weight_name(Weight::problem);
   };
   bool bad = std::ranges::any_of(diagnosis.here.at("findings"), is_bad);

@@ -101,8 +101,8 @@ struct HostsRun {
   std::vector<Place> places = places_of(options.hosts, cases);
 
   ExitStatus measure();
-  nlohmann::ordered_json context();
-  nlohmann::ordered_json responders();
+  Json context();
+  Json responders();
   RunTally measure_all(RunOutput& output);
   void open(Place& place);
 };
@@ -124,11 +124,11 @@ void HostsRun::open(Place& place) {
 
 /// The environments of several hosts. A server does not wait for as long as the hosts before it may
 /// take, so each but the first is left, and found again at its turn.
-nlohmann::ordered_json HostsRun::responders() {
-  auto all = nlohmann::ordered_json::array();
+Json HostsRun::responders() {
+  auto all = Json::array();
   for (Place& place : places) {
     open(place);
-    nlohmann::ordered_json one{{"host", place.host.name}};
+    Json one{{"host", place.host.name}};
     if (const auto environment = place.measurer->responder_environment(); environment.is_object())
       one.update(environment);
     all.push_back(std::move(one));
@@ -137,14 +137,14 @@ nlohmann::ordered_json HostsRun::responders() {
   return all;
 }
 
-nlohmann::ordered_json HostsRun::context() {
-  nlohmann::ordered_json hosts;
+Json HostsRun::context() {
+  Json hosts;
   if (places.front().host.name.empty())
     open(places.front());
   else
     hosts = responders();
-  nlohmann::ordered_json about = result_context(invocation.command_line, options.plan.gates, flags,
-                                                clock, *places.front().measurer, std::move(hosts));
+  Json about = result_context(invocation.command_line, options.plan.gates, flags, clock,
+                              *places.front().measurer, std::move(hosts));
   if (!options.ablation.empty())
     about["rdmameter"]["ablation"] = ablation_json(options.ablation, seed);
   return about;
@@ -168,7 +168,7 @@ RunTally HostsRun::measure_all(RunOutput& output) {
 
 ExitStatus HostsRun::measure() {
   check_writable(options.output);
-  const nlohmann::ordered_json about = context();
+  const Json about = context();
   if (options.hosts.front().kind != RunTarget::Kind::null_device) tell_worst_findings();
   if (const std::string warning = clock_warning(clock); !warning.empty())
     tell_lines("clock: {}\n", warning);

@@ -239,8 +239,7 @@ ExitStatus end_for_rank_zero(Ranks& ranks, const std::string& why,
 
 /// Makes the run tell at its end what --predict and --memory-budget ask for, if anything.
 /// @param options, context  must outlive the output
-void tell_predictions(RunOutput& output, const TopoOptions& options,
-                      const nlohmann::ordered_json& context) {
+void tell_predictions(RunOutput& output, const TopoOptions& options, const Json& context) {
   if ((options.predict.empty() && !options.memory_budget_bytes) || options.output == "-") return;
   output.tell_at_the_end([&](std::span<const Row> rows, const TextStyle& style) {
     ShowOptions asked = options;
@@ -255,11 +254,10 @@ void tell_predictions(RunOutput& output, const TopoOptions& options,
 /// @param more  of context.rdmameter
 ExitStatus run_here(const TopoOptions& options, const std::vector<PlannedCase>& cases,
                     Measurer& measurer, const Invocation& invocation,
-                    const nlohmann::ordered_json& more = nlohmann::ordered_json::object()) {
+                    const Json& more = Json::object()) {
   const BenchmarkFlags flags = initialize_benchmark({}, options.repetitions.value_or(1));
   check_writable(options.output);
-  nlohmann::ordered_json context =
-      result_context(invocation.command_line, {}, flags, choose_clock(), measurer);
+  Json context = result_context(invocation.command_line, {}, flags, choose_clock(), measurer);
   context["rdmameter"].update(more);
   RunOutput output(options.output, context, cases);
   tell_predictions(output, options, context);
@@ -327,7 +325,7 @@ ExitStatus measure(const TopoOptions& options, Ranks& ranks, const ClockChoice& 
       ranks, {options.patience, clock, invocation.interrupt, options.judge_shared,
               reports ? choice_printer() : ChoiceListener()});
   const std::uint64_t order_seed = options.order_seed.value_or(measurer->common_seed());
-  const nlohmann::ordered_json environments = measurer->ranks_environment(cases.front().test_case);
+  const Json environments = measurer->ranks_environment(cases.front().test_case);
   if (!reports) {
     ErrorRecorder errors;
     run_interleaved({cases, *measurer, invocation.interrupt.word(), errors}, flags.repetitions,
@@ -335,8 +333,7 @@ ExitStatus measure(const TopoOptions& options, Ranks& ranks, const ClockChoice& 
     if (!measurer->usable()) return end_for_rank_zero(ranks, errors.error(), invocation.interrupt);
     return ExitStatus::pass;
   }
-  nlohmann::ordered_json context =
-      result_context(invocation.command_line, {}, flags, clock, *measurer);
+  Json context = result_context(invocation.command_line, {}, flags, clock, *measurer);
   context["rdmameter"]["ranks"] = environments;
   if (flags.repetitions > 1) context["rdmameter"]["order_seed"] = order_seed;
   RunOutput output(options.output, context, cases);

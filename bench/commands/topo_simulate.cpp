@@ -307,9 +307,8 @@ std::string network_text(const NetworkChoice& network, std::span<const NetworkCh
   return text + render(table, style) + "\n";
 }
 
-nlohmann::ordered_json network_json(const NetworkChoice& network,
-                                    std::span<const NetworkCheck> checks) {
-  auto each = nlohmann::ordered_json::array();
+Json network_json(const NetworkChoice& network, std::span<const NetworkCheck> checks) {
+  auto each = Json::array();
   for (const NetworkCheck& check : checks)
     each.push_back({{"graph", check.graph},
                     {"traffic", check.traffic},

@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <span>
 #include <string>
@@ -13,6 +12,7 @@
 #include "bench/cases/cases.h"
 #include "core/base/stop.h"
 #include "core/engine/measurer.h"
+#include "core/result/json_text.h"
 #include "core/result/result_file.h"
 #include "reports/text/text.h"
 #include "reports/topology/model/path_costs.h"
@@ -70,7 +70,6 @@ std::string network_text(const NetworkChoice& network, std::span<const NetworkCh
                          const TextStyle& style);
 
 /// The value of context.rdmameter.simulated_from.
-nlohmann::ordered_json network_json(const NetworkChoice& network,
-                                    std::span<const NetworkCheck> checks);
+Json network_json(const NetworkChoice& network, std::span<const NetworkCheck> checks);
 
 }  // namespace rdmameter

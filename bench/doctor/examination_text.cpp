@@ -20,12 +20,12 @@ namespace {
 constexpr std::size_t kToldByRun = 2;
 
 /// The text of a key; "not known": it is null.
-std::string text_of(const nlohmann::ordered_json& object, const char* key) {
-  const nlohmann::ordered_json& text = fact_at(object, key);
+std::string text_of(const Json& object, const char* key) {
+  const Json& text = fact_at(object, key);
   return text.is_null() ? "not known" : value_text(text);
 }
 
-std::string versions_text(const nlohmann::ordered_json& versions, std::size_t width) {
+std::string versions_text(const Json& versions, std::size_t width) {
   std::string text =
       wrap("",
            fmt::format("rdmameter {}, {}, libibverbs {}", text_of(versions, "rdmameter"),
@@ -41,7 +41,7 @@ std::string versions_text(const nlohmann::ordered_json& versions, std::size_t wi
 
 }  // namespace
 
-std::string findings_text(const nlohmann::ordered_json& findings, std::size_t width) {
+std::string findings_text(const Json& findings, std::size_t width) {
   std::string text;
   for (const auto& finding : findings) {
     text +=
@@ -52,7 +52,7 @@ std::string findings_text(const nlohmann::ordered_json& findings, std::size_t wi
   return text;
 }
 
-std::string examination_text(const nlohmann::ordered_json& examination, std::size_t width) {
+std::string examination_text(const Json& examination, std::size_t width) {
   std::string text = versions_text(examination.at("versions"), width);
   text += findings_text(examination.at("findings"), width);
   if (examination.at("findings").empty()) text += "nothing found that spoils a measurement\n";
@@ -85,7 +85,7 @@ void tell_worst_findings() {
 
 namespace {
 
-using Port = nlohmann::ordered_json;
+using Port = Json;
 
 /// A peer may leave out what it does not know. Do both ends know it, and is it different?
 bool differ(const Port& here, const Port& peer, const char* key) {
@@ -117,7 +117,7 @@ void compare_gid_types(const Port& here, const Port& peer, std::vector<Finding>&
 }
 
 /// What an examination says of the device that a port ("mlx5_0/1") is of; null: nothing.
-nlohmann::ordered_json device_of(const nlohmann::ordered_json& end, const Port& port) {
+Json device_of(const Json& end, const Port& port) {
   const std::string name = text_of(port, "name");
   for (const auto& device : end.at("versions").at("devices"))
     if (device.at("name") == name.substr(0, name.rfind('/'))) return device;
@@ -125,9 +125,8 @@ nlohmann::ordered_json device_of(const nlohmann::ordered_json& end, const Port& 
 }
 
 /// "firmware 22.35 here, 22.36 there", if both ends know it and it is different.
-void add_difference(std::string& differences, std::string_view what,
-                    const nlohmann::ordered_json& here, const nlohmann::ordered_json& peer,
-                    const char* key) {
+void add_difference(std::string& differences, std::string_view what, const Json& here,
+                    const Json& peer, const char* key) {
   if (differ(here, peer, key))
     add_item(differences,
              fmt::format("{} {} here, {} there", what, text_of(here, key), text_of(peer, key)),
@@ -135,8 +134,7 @@ void add_difference(std::string& differences, std::string_view what,
 }
 
 /// Firmware and driver of two makers' devices are not comparable.
-void compare_versions(const nlohmann::ordered_json& here, const nlohmann::ordered_json& peer,
-                      std::vector<Finding>& findings) {
+void compare_versions(const Json& here, const Json& peer, std::vector<Finding>& findings) {
   std::string differences;
   add_difference(differences, "libibverbs", here.at("versions"), peer.at("versions"), "libibverbs");
   const auto ours = device_of(here, here.at("ports").at(0)),
@@ -153,8 +151,7 @@ void compare_versions(const nlohmann::ordered_json& here, const nlohmann::ordere
 
 }  // namespace
 
-std::vector<Finding> compare_ends(const nlohmann::ordered_json& here,
-                                  const nlohmann::ordered_json& peer) {
+std::vector<Finding> compare_ends(const Json& here, const Json& peer) {
   if (here.at("ports").empty() || peer.at("ports").empty()) return {};
   const Port &ours = here.at("ports").at(0), &theirs = peer.at("ports").at(0);
   std::vector<Finding> findings;

@@ -4,21 +4,21 @@
 #pragma once
 
 #include <cstddef>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "core/doctor/examination.h"
+#include "core/result/json_text.h"
 
 namespace rdmameter {
 
 /// Versions, findings and what is not known; without the thresholds.
 /// @param examination  as examination_json() or checked_examination() makes it
 /// @param width        of the lines [columns]
-std::string examination_text(const nlohmann::ordered_json& examination, std::size_t width);
+std::string examination_text(const Json& examination, std::size_t width);
 
 /// A paragraph for each finding, with its remedy. @param findings  as findings_json() makes them
-std::string findings_text(const nlohmann::ordered_json& findings, std::size_t width);
+std::string findings_text(const Json& findings, std::size_t width);
 
 /// The two worst in one line, with its newline, as `run` tells them; empty: there is none.
 /// @param findings  problems first. The check "device" is left out: a run itself says that it has
@@ -35,7 +35,6 @@ inline constexpr const char* kDoctorVariable = "RDMAMETER_DOCTOR";
 /// Compares the first active port of each end, which `run` takes unless it is told another.
 /// @param here, peer  as examination_json() or checked_examination() makes them
 /// @return  problems first; none where an end has no active port
-std::vector<Finding> compare_ends(const nlohmann::ordered_json& here,
-                                  const nlohmann::ordered_json& peer);
+std::vector<Finding> compare_ends(const Json& here, const Json& peer);
 
 }  // namespace rdmameter

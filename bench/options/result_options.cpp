@@ -39,7 +39,7 @@ std::vector<ResultFile> read_results(const std::vector<std::string>& paths,
   std::vector<ResultFile> files;
   for (const std::string& path : paths) {
     ResultFile& file = files.emplace_back(ResultFile{.path = path});
-    read_rows(path, {[&](nlohmann::ordered_json& context) { file.context = std::move(context); },
+    read_rows(path, {[&](Json& context) { file.context = std::move(context); },
                      [&](Row row, const std::string&) {
                        if (counters == Counters::leave_out)
                          row.device_counters = row.work = row.resources = nullptr;

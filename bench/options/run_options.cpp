@@ -110,9 +110,8 @@ std::vector<PlannedCase> in_design(const std::vector<PlannedCase>& cases,
   return chosen;
 }
 
-nlohmann::ordered_json ablation_json(const std::vector<AblationFactor>& factors,
-                                     std::uint64_t seed) {
-  auto list = nlohmann::ordered_json::array();
+Json ablation_json(const std::vector<AblationFactor>& factors, std::uint64_t seed) {
+  auto list = Json::array();
   for (const AblationFactor& factor : factors)
     list.push_back({{"axis", factor.axis->option}, {"levels", factor.levels}});
   return {{"factors", list}, {"seed", seed}};

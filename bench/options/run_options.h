@@ -4,7 +4,6 @@
 
 #include <array>
 #include <cstdint>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -14,6 +13,7 @@
 #include "bench/options/plan.h"
 #include "bench/options/run_hosts.h"
 #include "bench/running/until.h"
+#include "core/result/json_text.h"
 
 namespace CLI {
 class App;
@@ -43,8 +43,7 @@ std::vector<PlannedCase> in_design(const std::vector<PlannedCase>& cases,
                                    const std::vector<AblationFactor>& factors);
 
 /// The ablation in the result's context: {"factors": [{"axis", "levels"}...], "seed"}.
-nlohmann::ordered_json ablation_json(const std::vector<AblationFactor>& factors,
-                                     std::uint64_t seed);
+Json ablation_json(const std::vector<AblationFactor>& factors, std::uint64_t seed);
 
 struct RunOptions : MeasuringOptions {
   bool overwrite_file = false, loss_report = false;

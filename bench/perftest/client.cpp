@@ -86,7 +86,7 @@ class OptionalSettingsMeasurer final : public MeasurerOver {
 /// Prints rows as they come, and keeps the result file.
 class PerftestOutput final : public RunListener {
  public:
-  PerftestOutput(PerftestPlan plan, Measurer& measurer, const nlohmann::ordered_json& context)
+  PerftestOutput(PerftestPlan plan, Measurer& measurer, const Json& context)
       : plan_(std::move(plan)),
         environment_(measurer.initiator_environment()),
         measurer_(measurer) {
@@ -142,7 +142,7 @@ class PerftestOutput final : public RunListener {
   }
 
   PerftestPlan plan_;
-  const nlohmann::ordered_json environment_;
+  const Json environment_;
   Measurer& measurer_;
   bool begun_ = false;
   std::optional<ResultWriter> writer_;
@@ -225,7 +225,7 @@ std::optional<std::uint64_t> agreed_mtu(const Measurer& measurer) {
 }
 
 /// A server with a GPU of its own measures in that, and has said so.
-void fit_memory(std::vector<PlannedCase>& cases, const nlohmann::ordered_json& responder) {
+void fit_memory(std::vector<PlannedCase>& cases, const Json& responder) {
   const auto found = responder.is_object() ? responder.find("memory") : responder.end();
   if (found == responder.end()) return;
   const std::string memory = CheckedJson(*found, "memory", Reading::message).text_within(1, 64);

@@ -77,8 +77,8 @@ void bind_to_source(PerftestPlan& plan) {
   tell_note("--bind_source_ip: no GID has that address: -R takes the device's own choice");
 }
 
-std::string perftest_transport(const nlohmann::ordered_json& environment) {
-  const nlohmann::ordered_json& device = fact_at(environment, "device");
+std::string perftest_transport(const Json& environment) {
+  const Json& device = fact_at(environment, "device");
   if (!device.is_object()) return "IB";
   try {
     switch (open_device(text_at(device, "name"))->device->transport_type) {
@@ -94,7 +94,7 @@ std::string perftest_transport(const nlohmann::ordered_json& environment) {
   }
 }
 
-nlohmann::ordered_json require_own_device(const PerftestPlan& plan, const ClockChoice& clock) {
+Json require_own_device(const PerftestPlan& plan, const ClockChoice& clock) {
   try {
     const OpenDevice device = open_for_run(plan.own.device, plan.own.port_num, plan.own.gid_index);
     return environment_with(clock, &device);

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <fstream>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 
@@ -12,6 +11,7 @@
 #include "core/engine/device/open_device.h"
 #include "core/engine/introduction.h"
 #include "core/instrument/clock.h"
+#include "core/result/json_text.h"
 #include "core/test_case/test_case.h"
 
 namespace rdmameter {
@@ -21,7 +21,7 @@ namespace rdmameter {
 /// Is there what -d, -i and -x name, and is the port active? perftest's lines come first.
 /// @return the environment of this end with that device
 /// @throws NoDevice, UsageError, Unsupported, VerbsError
-nlohmann::ordered_json require_own_device(const PerftestPlan& plan, const ClockChoice& clock);
+Json require_own_device(const PerftestPlan& plan, const ClockChoice& clock);
 
 /// With -R and --bind_source_ip, rdma_cm's QPs are bound to that address, too: takes the device,
 /// port and GID of this end that have it, among what -d and -i leave open. Where there are none, or
@@ -30,7 +30,7 @@ void bind_to_source(PerftestPlan& plan);
 
 /// What perftest calls the device's transport: "IB", "IW", "Unknown".
 /// @param environment  of this end; without a device: "IB"
-std::string perftest_transport(const nlohmann::ordered_json& environment);
+std::string perftest_transport(const Json& environment);
 
 /// perftest's lines where there is no such device, or where its port cannot be used.
 void tell_no_device(const PerftestPlan& plan);

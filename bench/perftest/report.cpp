@@ -262,9 +262,9 @@ namespace {
 constexpr const char *kOwnLine = "\n ", *kBeside = "\t\t";
 
 struct Setting {
-  const char* name;              ///< in the block, to the letter; empty: it is not there
-  const char* key;               ///< in the file; empty: it is not there
-  nlohmann::ordered_json value;  ///< a text or a number
+  const char* name;  ///< in the block, to the letter; empty: it is not there
+  const char* key;   ///< in the file; empty: it is not there
+  Json value;        ///< a text or a number
   const char* unit = "";
   const char* before = kOwnLine;
 };
@@ -281,7 +281,7 @@ std::uint64_t inline_shown(const PerftestReport& report, const TestCase& test_ca
 }
 
 std::vector<Setting> settings_of(const PerftestReport& report, const TestCase& test_case,
-                                 const nlohmann::ordered_json& environment) {
+                                 const Json& environment) {
   const QueueSettings& queues = test_case.queues;
   const EndSettings& end = test_case.end(report.server ? Role::responder : Role::initiator);
   const bool bandwidth = report.table == PerftestReport::Table::bandwidth;
@@ -311,15 +311,13 @@ std::vector<Setting> settings_of(const PerftestReport& report, const TestCase& t
       {"RX depth        ", "RX_depth", queues.rx_depth});
   add(bandwidth, {"CQ Moderation   ", "CQ_Moderation", queues.signal_every});
   add(bandwidth, {"CQE Poll Batch  ", "", kCqeBatch});
-  const nlohmann::ordered_json mtu =
-      test_case.path.mtu_bytes != kAuto && test_case.path.mtu_bytes != 0
-          ? nlohmann::ordered_json(test_case.path.mtu_bytes)
-          : fact_at(environment, "/device/active_mtu_bytes");
+  const Json mtu = test_case.path.mtu_bytes != kAuto && test_case.path.mtu_bytes != 0
+                       ? Json(test_case.path.mtu_bytes)
+                       : fact_at(environment, "/device/active_mtu_bytes");
   add(!mtu.is_null(), {"Mtu             ", "Mtu", mtu, "[B]"});
   add(!link.empty(), {"Link type       ", "Link_type", ethernet ? "Ethernet" : "IB"});
-  const nlohmann::ordered_json gid = end.gid_index != kAuto
-                                         ? nlohmann::ordered_json(end.gid_index)
-                                         : fact_at(environment, "/device/gid_index");
+  const Json gid =
+      end.gid_index != kAuto ? Json(end.gid_index) : fact_at(environment, "/device/gid_index");
   add(!gid.is_null() && perftest_names_gid(report, ethernet),
       {"GID index       ", "GID_index", gid});
   if (!test_case.returns_data())
@@ -342,7 +340,7 @@ std::vector<Setting> settings_of(const PerftestReport& report, const TestCase& t
 }  // namespace
 
 std::string perftest_banner(const PerftestReport& report, const TestCase& test_case,
-                            const nlohmann::ordered_json& environment) {
+                            const Json& environment) {
   if (report.output != PerftestReport::Output::full) return "";
   std::string text = fmt::format("{}                    {}", kPerftestDashes, report.title);
   if (test_case.wait == Wait::event)
@@ -364,11 +362,11 @@ std::string perftest_banner(const PerftestReport& report, const TestCase& test_c
 }
 
 std::string perftest_test_info(const PerftestReport& report, const TestCase& test_case,
-                               const nlohmann::ordered_json& environment) {
+                               const Json& environment) {
   std::string title = report.title;
   std::ranges::replace(title, ' ', '_');
   std::string text = fmt::format("\"test_info\": {{\n\"test\": \"{}\"", title);
-  const auto put = [&text](const char* key, const nlohmann::ordered_json& value) {
+  const auto put = [&text](const char* key, const Json& value) {
     text += fmt::format(",\n\"{}\": {}", key, json_text(value));
   };
   if (test_case.wait == Wait::event)

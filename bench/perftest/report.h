@@ -4,11 +4,11 @@
 #pragma once
 
 #include <cstdint>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
 
+#include "core/result/json_text.h"
 #include "core/result/row.h"
 #include "core/test_case/test_case.h"
 
@@ -101,10 +101,10 @@ std::string perftest_footer(const PerftestReport& report);
 /// @param test_case    as it is in truth, where it is connected
 /// @param environment  of this end; null where it is not known
 std::string perftest_banner(const PerftestReport& report, const TestCase& test_case,
-                            const nlohmann::ordered_json& environment);
+                            const Json& environment);
 
 /// `"test_info": {...}` of perftest's JSON file: its keys, a line each, which scripts look for.
 std::string perftest_test_info(const PerftestReport& report, const TestCase& test_case,
-                               const nlohmann::ordered_json& environment);
+                               const Json& environment);
 
 }  // namespace rdmameter

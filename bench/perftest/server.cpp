@@ -96,7 +96,7 @@ void tell_terms(const Server& server) {
 class ServerReport {
  public:
   /// @param environment  of this end
-  ServerReport(PerftestPlan plan, nlohmann::ordered_json environment)
+  ServerReport(PerftestPlan plan, Json environment)
       : plan_(std::move(plan)),
         planned_(perftest_cases(plan_).front().test_case),
         rows_(rows_of(*plan_.tool, planned_)),
@@ -195,7 +195,7 @@ class ServerReport {
   PerftestPlan plan_;
   const TestCase planned_;  ///< by the options of this end
   const Rows rows_;
-  const nlohmann::ordered_json environment_;
+  const Json environment_;
   std::mutex mutex_;
   bool begun_ = false;
   std::string last_;                 ///< row, where that alone is shown

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <iterator>
 #include <limits>
-#include <nlohmann/json.hpp>
 
+#include "core/result/json_text.h"
 #include "reports/summary/facts.h"
 
 namespace rdmameter {
@@ -71,9 +71,9 @@ const PerftestTool* find_perftest_tool(std::string_view name) {
   return found == std::end(kPerftestTools) ? nullptr : found;
 }
 
-std::uint64_t perftest_inline_on(const nlohmann::ordered_json& environment,
-                                 std::uint64_t default_bytes, bool datagrams) {
-  const nlohmann::ordered_json& device = fact_at(environment, "device");
+std::uint64_t perftest_inline_on(const Json& environment, std::uint64_t default_bytes,
+                                 bool datagrams) {
+  const Json& device = fact_at(environment, "device");
   if (!device.is_object() || default_bytes == 0) return default_bytes;
   const auto number = [&device](const char* key) {
     return static_cast<std::uint32_t>(count_at(device, key));

@@ -3,9 +3,10 @@
 #pragma once
 
 #include <cstdint>
-#include <nlohmann/json_fwd.hpp>
 #include <span>
 #include <string_view>
+
+#include "core/result/json_text.h"
 
 namespace rdmameter {
 
@@ -28,7 +29,7 @@ const PerftestTool* find_perftest_tool(std::string_view name);
 /// The inline bytes that perftest's latency tests ask for on this adapter, from its default; 0 where
 /// perftest does not know the device.
 /// @param environment  of an end; without a device (the null device): the default
-std::uint64_t perftest_inline_on(const nlohmann::ordered_json& environment,
-                                 std::uint64_t default_bytes, bool datagrams);
+std::uint64_t perftest_inline_on(const Json& environment, std::uint64_t default_bytes,
+                                 bool datagrams);
 
 }  // namespace rdmameter

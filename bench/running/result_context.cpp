@@ -27,8 +27,8 @@ std::string date_text() {
   return text.substr(0, text.size() - 2) + ":" + text.substr(text.size() - 2);
 }
 
-nlohmann::ordered_json caches(const benchmark::CPUInfo& cpu) {
-  auto result = nlohmann::ordered_json::array();
+Json caches(const benchmark::CPUInfo& cpu) {
+  auto result = Json::array();
   for (const auto& cache : cpu.caches)
     result.push_back({{"type", cache.type},
                       {"level", cache.level},
@@ -37,20 +37,19 @@ nlohmann::ordered_json caches(const benchmark::CPUInfo& cpu) {
   return result;
 }
 
-nlohmann::ordered_json google_benchmark_context(const std::string& command_line) {
+Json google_benchmark_context(const std::string& command_line) {
   // Throws where not so many descriptors are left: the library would end the program, with
   // status 1.
   static_cast<void>(std::array<EventFd, 2>{});
   const benchmark::CPUInfo& cpu = benchmark::CPUInfo::Get();
-  nlohmann::ordered_json object{
-      {"date", date_text()},
-      {"host_name", benchmark::SystemInfo::Get().name},
-      {"executable", command_line.substr(0, command_line.find(' '))},
-      {"num_cpus", cpu.num_cpus},
-      {"mhz_per_cpu", static_cast<std::int64_t>(cpu.cycles_per_second / 1e6)},
-      {"caches", caches(cpu)},
-      {"load_avg", cpu.load_avg},
-      {"library_build_type", "release"}};
+  Json object{{"date", date_text()},
+              {"host_name", benchmark::SystemInfo::Get().name},
+              {"executable", command_line.substr(0, command_line.find(' '))},
+              {"num_cpus", cpu.num_cpus},
+              {"mhz_per_cpu", static_cast<std::int64_t>(cpu.cycles_per_second / 1e6)},
+              {"caches", caches(cpu)},
+              {"load_avg", cpu.load_avg},
+              {"library_build_type", "release"}};
   if (cpu.scaling != benchmark::CPUInfo::UNKNOWN)
     object["cpu_scaling_enabled"] = cpu.scaling == benchmark::CPUInfo::ENABLED;
   return object;
@@ -96,10 +95,9 @@ ContextParts own_context(const std::string& command_line) {
   return parts;
 }
 
-nlohmann::ordered_json result_context(const std::string& command_line,
-                                      const std::vector<std::string>& gates,
-                                      const BenchmarkFlags& flags, const ClockChoice& clock,
-                                      const Measurer& measurer, nlohmann::ordered_json responders) {
+Json result_context(const std::string& command_line, const std::vector<std::string>& gates,
+                    const BenchmarkFlags& flags, const ClockChoice& clock, const Measurer& measurer,
+                    Json responders) {
   ContextParts parts = own_context(command_line);
   for (const auto& [key, value] : flags.context) {
     if (key == "rdmameter" || parts.google_benchmark.contains(key))

@@ -2,13 +2,13 @@
 // The `context` of a result file.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "bench/running/benchmark_flags.h"
 #include "core/engine/measurer.h"
 #include "core/instrument/clock.h"
+#include "core/result/json_text.h"
 #include "core/result/result_file.h"
 
 namespace rdmameter {
@@ -23,10 +23,8 @@ ContextParts own_context(const std::string& command_line);
 /// @param gates       what comparisons are to hold the result to
 /// @param responders  environments of several hosts, each with its name as `host`, in place of the
 ///                    measurer's responder; null: there is one
-nlohmann::ordered_json result_context(const std::string& command_line,
-                                      const std::vector<std::string>& gates,
-                                      const BenchmarkFlags& flags, const ClockChoice& clock,
-                                      const Measurer& measurer,
-                                      nlohmann::ordered_json responders = {});
+Json result_context(const std::string& command_line, const std::vector<std::string>& gates,
+                    const BenchmarkFlags& flags, const ClockChoice& clock, const Measurer& measurer,
+                    Json responders = {});
 
 }  // namespace rdmameter

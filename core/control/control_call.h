@@ -4,10 +4,10 @@
 #pragma once
 
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <string>
 
 #include "core/engine/endpoint.h"
+#include "core/result/json_text.h"
 #include "core/test_case/test_case.h"
 
 namespace rdmameter {
@@ -37,7 +37,7 @@ class ControlCall {
   virtual void undo() noexcept = 0;
 
   /// Puts into the row what of this call the case does not say.
-  virtual void add_to(nlohmann::ordered_json& /*row*/) const {}
+  virtual void add_to(Json& /*row*/) const {}
 };
 
 /// The timed call of the case's verb, on this device. `device` is borrowed. Not for verbs that

@@ -86,7 +86,7 @@ class ControlMeasurer final : public Measurer {
     return time_control(*verb, test_case, placement, clock_, interrupt_, on_interval_);
   }
 
-  nlohmann::ordered_json initiator_environment() const override { return environment_; }
+  Json initiator_environment() const override { return environment_; }
 
  private:
   const ClockChoice clock_;
@@ -95,7 +95,7 @@ class ControlMeasurer final : public Measurer {
   LoneChoice choice_;
   OpenDevices devices_;
   CpuClaims claims_;
-  nlohmann::ordered_json environment_;
+  Json environment_;
 };
 
 }  // namespace

@@ -49,7 +49,7 @@ struct Regions {
   std::string object() const { return fmt::format("{} bytes on {}", size_bytes, where); }
   /// Of a GPU's memory it changes when the kernel refuses the first way.
   std::string_view making_verb() const noexcept { return memory.registering_verb(); }
-  void add_to(nlohmann::ordered_json& row) const {
+  void add_to(Json& row) const {
     row.update(gpu_facts_of(memory, device_name));
     row["remote_access"] = (access & kRemoteAccess) != 0;
   }

@@ -37,7 +37,7 @@ class ObjectCall : public ControlCall {
     throw_failure(verb(), kind_.object(), error);
   }
   void undo() noexcept override { object_.reset(); }
-  void add_to(nlohmann::ordered_json& row) const override {
+  void add_to(Json& row) const override {
     if constexpr (requires { kind_.add_to(row); }) kind_.add_to(row);
   }
 

@@ -29,7 +29,7 @@ std::vector<ExaminedDevice> devices_of(const KernelTrees& trees) {
   });
 }
 
-std::optional<std::string> text_of(const nlohmann::ordered_json& value) {
+std::optional<std::string> text_of(const Json& value) {
   return value.is_string() ? std::optional(value.get<std::string>()) : std::nullopt;
 }
 
@@ -97,12 +97,12 @@ void list_fields(auto& fields, Is<ToldExamination> auto& examination) {
 }
 
 ToldVersions versions_of(const Examination& examination) {
-  const nlohmann::ordered_json host = host_json(examination.trees);
+  const Json host = host_json(examination.trees);
   ToldVersions versions{.rdmameter = text_of(host.at("version")),
                         .kernel = text_of(host.at("kernel")),
                         .libibverbs = text_of(host.at("libibverbs"))};
   for (const ExaminedDevice& device : examination.devices) {
-    const nlohmann::ordered_json slot = device_slot_json(device.name, examination.trees.sysfs);
+    const Json slot = device_slot_json(device.name, examination.trees.sysfs);
     versions.devices.push_back({.name = device.name,
                                 .driver = text_of(slot.at("driver")),
                                 .driver_version = text_of(slot.at("driver_version")),
@@ -201,11 +201,11 @@ std::vector<ActivePort> active_ports(const Examination& examination) {
   return ports;
 }
 
-nlohmann::ordered_json findings_json(const std::vector<Finding>& findings) {
+Json findings_json(const std::vector<Finding>& findings) {
   return mapped(findings, [](const Finding& finding) { return write_fields(finding); });
 }
 
-nlohmann::ordered_json examination_json(const Examination& examination) {
+Json examination_json(const Examination& examination) {
   ToldExamination told{.findings = examination.findings,
                        .unknown = examination.unknown,
                        .versions = versions_of(examination),
@@ -215,7 +215,7 @@ nlohmann::ordered_json examination_json(const Examination& examination) {
   return write_fields(told, FieldForm::message);
 }
 
-nlohmann::ordered_json checked_examination(const Json& received) {
+Json checked_examination(const Json& received) {
   return write_fields(read_message<ToldExamination>(received), FieldForm::message);
 }
 

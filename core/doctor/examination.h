@@ -5,13 +5,13 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "core/result/field_list.h"
+#include "core/result/json_text.h"
 #include "core/verbs/environment.h"
 
 namespace rdmameter {
@@ -96,15 +96,15 @@ std::vector<Check> reach_checks();
 Examination examine(const KernelTrees& trees = {}, std::optional<DeviceAccess> access = {});
 
 /// [{"check", "weight", "cause", "remedy"}]
-nlohmann::ordered_json findings_json(const std::vector<Finding>& findings);
+Json findings_json(const std::vector<Finding>& findings);
 
 /// "findings", "unknown", "versions", "ports" (the active ones), "thresholds"; docs/doctor.md.
-nlohmann::ordered_json examination_json(const Examination& examination);
+Json examination_json(const Examination& examination);
 
 /// The examination_json() of another machine, with its shape and its texts checked.
 /// @return  printable
 /// @throws MeasurementError  its shape is another one
-nlohmann::ordered_json checked_examination(const Json& received);
+Json checked_examination(const Json& received);
 
 /// The names of a port's netdevs, and the types of its GIDs ("RoCE v2"); each sorted, once.
 std::vector<std::string> netdevs_of(const std::filesystem::path& port);

@@ -401,15 +401,15 @@ void Endpoint::edit(Area Layout::*area, const std::function<void(std::span<std::
   memory_.edit(offset_of(area), (layout_.*area).total_bytes(), edit);
 }
 
-nlohmann::ordered_json Endpoint::resources() const {
-  nlohmann::ordered_json object = {{"qps", qps_.size()},
-                                   {"cqs", view_.send_cqs.size() + view_.recv_cqs.size()},
-                                   {"mrs", mrs_.size() + (credits_ ? 1 : 0)},
-                                   {"buffer_bytes", memory_.size_bytes()},
-                                   {"send_wrs_per_qp", depths_.send_wrs},
-                                   {"recv_wrs_per_qp", srq_ ? 0 : depths_.receive},
-                                   {"send_cqes", view_.send_cqs.front()->cqe},
-                                   {"recv_cqes", view_.recv_cqs.front()->cqe}};
+Json Endpoint::resources() const {
+  Json object = {{"qps", qps_.size()},
+                 {"cqs", view_.send_cqs.size() + view_.recv_cqs.size()},
+                 {"mrs", mrs_.size() + (credits_ ? 1 : 0)},
+                 {"buffer_bytes", memory_.size_bytes()},
+                 {"send_wrs_per_qp", depths_.send_wrs},
+                 {"recv_wrs_per_qp", srq_ ? 0 : depths_.receive},
+                 {"send_cqes", view_.send_cqs.front()->cqe},
+                 {"recv_cqes", view_.recv_cqs.front()->cqe}};
   if (memory_.gpu() != nullptr) object["gpu_bytes"] = memory_.size_bytes();
   if (!ahs_.empty()) object["ahs"] = ahs_.size();
   if (has_thread_domain()) {
@@ -420,7 +420,7 @@ nlohmann::ordered_json Endpoint::resources() const {
   return object;
 }
 
-nlohmann::ordered_json Endpoint::gpu_facts() const {
+Json Endpoint::gpu_facts() const {
   return gpu_facts_of(memory_, device_.port.device);
 }
 

@@ -5,7 +5,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <span>
 #include <string>
@@ -19,6 +18,7 @@
 #include "core/engine/endpoint_view.h"
 #include "core/engine/layout/layout.h"
 #include "core/engine/settle.h"
+#include "core/result/json_text.h"
 #include "core/verbs/cm/connector.h"
 #include "core/verbs/device.h"
 #include "core/verbs/handles.h"
@@ -115,9 +115,9 @@ class Endpoint {
   void move_qps_to_error() noexcept;
 
   /// "qps", "cqs", "mrs", "buffer_bytes", "max_send_wr", ...
-  nlohmann::ordered_json resources() const;
+  Json resources() const;
   /// See gpu_facts_of().
-  nlohmann::ordered_json gpu_facts() const;
+  Json gpu_facts() const;
 
   /// Whether the device promises that a message's last byte is written last
   /// (ibv_query_qp_data_in_order); what write_lat relies on.

@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -21,6 +20,7 @@
 #include "core/engine/settle.h"
 #include "core/instrument/clock.h"
 #include "core/instrument/series.h"
+#include "core/result/json_text.h"
 #include "core/result/row.h"
 
 namespace rdmameter {
@@ -78,10 +78,10 @@ class EndpointRunner {
   virtual std::vector<std::uint64_t> arrivals() const { return {}; }
 
   /// Device counters since this object was made; null: there are none.
-  virtual nlohmann::ordered_json counters() const = 0;
-  virtual nlohmann::ordered_json resources() const = 0;
+  virtual Json counters() const = 0;
+  virtual Json resources() const = 0;
   /// Further facts for the row.
-  virtual nlohmann::ordered_json facts() const = 0;
+  virtual Json facts() const = 0;
   /// Where the messages go, for people.
   virtual std::string where() const = 0;
 

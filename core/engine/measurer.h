@@ -5,9 +5,9 @@
 
 #include <chrono>
 #include <cstdint>
-#include <nlohmann/json.hpp>
 
 #include "core/instrument/histogram.h"
+#include "core/result/json_text.h"
 #include "core/result/row.h"
 #include "core/test_case/test_case.h"
 
@@ -49,8 +49,8 @@ class Measurer {
   virtual void tell_responder(const Json&) {}
 
   /// The two ends, as the result file's `initiator` and `responder` (null: there is none).
-  virtual nlohmann::ordered_json initiator_environment() const { return nullptr; }
-  virtual nlohmann::ordered_json responder_environment() const { return nullptr; }
+  virtual Json initiator_environment() const { return nullptr; }
+  virtual Json responder_environment() const { return nullptr; }
 };
 
 /// Measures by another measurer, which it borrows, and whose answers are its own where it does not
@@ -61,12 +61,8 @@ class MeasurerOver : public Measurer {
 
   bool usable() const override { return inner_.usable(); }
   void tell_responder(const Json& row) override { inner_.tell_responder(row); }
-  nlohmann::ordered_json initiator_environment() const override {
-    return inner_.initiator_environment();
-  }
-  nlohmann::ordered_json responder_environment() const override {
-    return inner_.responder_environment();
-  }
+  Json initiator_environment() const override { return inner_.initiator_environment(); }
+  Json responder_environment() const override { return inner_.responder_environment(); }
 
  protected:
   Measurer& inner_;

@@ -18,17 +18,15 @@
 namespace rdmameter {
 
 /// An end's environment. @param device  null: it has none
-inline nlohmann::ordered_json environment_with(const ClockChoice& clock, const OpenDevice* device) {
+inline Json environment_with(const ClockChoice& clock, const OpenDevice* device) {
   if (device == nullptr) return environment_json(clock, nullptr);
   const DeviceInUse in_use{*device->context, device->port, device->gid};
   return environment_json(clock, &in_use);
 }
 
 /// An end's environment with several devices: `device` is the first, and `devices` has all.
-inline nlohmann::ordered_json environment_with(const ClockChoice& clock,
-                                               std::span<OpenDevice* const> devices) {
-  nlohmann::ordered_json environment =
-      environment_with(clock, devices.empty() ? nullptr : devices.front());
+inline Json environment_with(const ClockChoice& clock, std::span<OpenDevice* const> devices) {
+  Json environment = environment_with(clock, devices.empty() ? nullptr : devices.front());
   if (devices.size() > 1)
     for (const OpenDevice* device : devices)
       environment["devices"].push_back(environment_with(clock, device).at("device"));

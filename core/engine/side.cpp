@@ -22,7 +22,7 @@ namespace rdmameter {
 namespace {
 
 /// Numbers add up; what is alike stays.
-void add_numbers(nlohmann::ordered_json& sum, const nlohmann::ordered_json& more) {
+void add_numbers(Json& sum, const Json& more) {
   for (const auto& [key, value] : more.items())
     if (value.is_number_integer() && !key.ends_with("_per_qp"))
       sum[key] = value.get<std::uint64_t>() +
@@ -209,14 +209,14 @@ std::uint64_t progress_of(Runners runners) {
   return sum;
 }
 
-nlohmann::ordered_json Side::counters() const {
-  nlohmann::ordered_json sum = first().counters();
+Json Side::counters() const {
+  Json sum = first().counters();
   for (std::size_t i = 1; i < devices; ++i) add_numbers(sum, first_of(i).counters());
   return sum;
 }
 
-nlohmann::ordered_json Side::resources() const {
-  nlohmann::ordered_json sum = first().resources();
+Json Side::resources() const {
+  Json sum = first().resources();
   for (std::size_t i = 1; i < endpoints(); ++i) add_numbers(sum, of_endpoint(i).resources());
   return sum;
 }
@@ -235,8 +235,8 @@ std::string fact_of_devices(const Side& side, const char* key) {
 
 }  // namespace
 
-nlohmann::ordered_json Side::facts() const {
-  nlohmann::ordered_json facts = first().facts();
+Json Side::facts() const {
+  Json facts = first().facts();
   if (runners.size() == 1) return facts;
   for (const char* key : {"peer_thread_domain", "data_in_order"})
     for (std::size_t i = 1; i < endpoints() && facts.contains(key); ++i)
@@ -245,7 +245,7 @@ nlohmann::ordered_json Side::facts() const {
     if (facts.contains(key)) facts[key] = fact_of_devices(*this, key);
   for (std::size_t i = 0; i < runners.size(); ++i) {
     const LoopTally& tally = runners[i]->tally();
-    nlohmann::ordered_json& one = facts["per_thread"].emplace_back(nlohmann::ordered_json{
+    Json& one = facts["per_thread"].emplace_back(Json{
         {"core", nullptr}, {"operations", tally.operations}, {"elapsed_ns", tally.elapsed_ns}});
     if (!cpus.empty()) one["core"] = cpus[i];
     if (runners[i]->latency() == nullptr) continue;

@@ -77,10 +77,10 @@ struct Side {
   std::vector<std::uint64_t> totals() const;
   std::uint64_t progress() const { return progress_of(runners); }
   /// Sums over the devices; null: they have none.
-  nlohmann::ordered_json counters() const;
-  nlohmann::ordered_json resources() const;
+  Json counters() const;
+  Json resources() const;
   /// The first one's, and what each of several measured, as `per_thread`. Before take_latency().
-  nlohmann::ordered_json facts() const;
+  Json facts() const;
   std::vector<LoopPlace> places() const;
   std::optional<LoadData> load() const { return load_of(runners); }
   std::vector<QpFigures> per_qp() const;

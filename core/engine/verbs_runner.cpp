@@ -256,7 +256,7 @@ std::vector<QpFigures> VerbsRunner::per_qp() const {
   return figures;
 }
 
-nlohmann::ordered_json VerbsRunner::counters() const {
+Json VerbsRunner::counters() const {
   return counter_differences(counters_before_,
                              read_counters(device_.port.device, device_.port.number));
 }
@@ -267,8 +267,8 @@ std::optional<CmRoute> VerbsRunner::route_found() const {
   return cm_ ? cm_->route() : std::nullopt;
 }
 
-nlohmann::ordered_json VerbsRunner::facts() const {
-  auto facts = nlohmann::ordered_json::object();
+Json VerbsRunner::facts() const {
+  auto facts = Json::object();
   if (case_.multicast()) facts["multicast_group"] = group_text_;
   if (const auto route = route_found()) {
     facts["route"] = {{"service_level", route->service_level},

@@ -62,9 +62,9 @@ class VerbsRunner final : public EndpointRunner {
   std::optional<PeakData> peak() const override { return work_->peak(case_.size_bytes, scale_); }
   std::vector<QpFigures> per_qp() const override;
   const WatchData* watched() const override { return watched_ ? &*watched_ : nullptr; }
-  nlohmann::ordered_json counters() const override;
-  nlohmann::ordered_json resources() const override { return endpoint_.resources(); }
-  nlohmann::ordered_json facts() const override;
+  Json counters() const override;
+  Json resources() const override { return endpoint_.resources(); }
+  Json facts() const override;
   std::string where() const override { return device_.port.where(); }
 
  private:
@@ -87,8 +87,8 @@ class VerbsRunner final : public EndpointRunner {
   const std::uint32_t sharer_ = 0;
   Agreed agreed_;
   std::unique_ptr<Work> work_;
-  TickScale scale_;                   ///< of the clock that the loop has read
-  nlohmann::ordered_json breakdown_;  ///< null: the case has no timestamps
+  TickScale scale_;  ///< of the clock that the loop has read
+  Json breakdown_;   ///< null: the case has no timestamps
   std::optional<WatchData> watched_;
   EndpointInfo peer_;
   std::vector<std::string> noted_events_;  ///< changes of the port while it ran

@@ -138,8 +138,8 @@ std::vector<DeviceData> per_device_of_load(const TestCase& test_case, const Side
   return devices;
 }
 
-nlohmann::ordered_json direction_json(const BandwidthData& one) {
-  nlohmann::ordered_json object = {{"messages", one.messages}, {"window_ns", one.window_ns}};
+Json direction_json(const BandwidthData& one) {
+  Json object = {{"messages", one.messages}, {"window_ns", one.window_ns}};
   if (one.peak) object["peak"] = write_fields(*one.peak);
   if (one.sent) object["sent"] = *one.sent;
   if (one.received) object["received"] = *one.received;

@@ -2,9 +2,8 @@
 // The bandwidth of a row, from what the loops of both ends have counted.
 #pragma once
 
-#include <nlohmann/json.hpp>
-
 #include "core/engine/measurer.h"
+#include "core/result/json_text.h"
 #include "core/session/report.h"
 
 namespace rdmameter {
@@ -35,6 +34,6 @@ std::vector<DeviceData> per_device(const TestCase& test_case, const Report& sent
 std::vector<DeviceData> per_device_of_load(const TestCase& test_case, const Side& initiator);
 
 /// "messages", "window_ns", and where they are counted "sent", "received".
-nlohmann::ordered_json direction_json(const BandwidthData& one);
+Json direction_json(const BandwidthData& one);
 
 }  // namespace rdmameter

@@ -82,9 +82,8 @@ void check_token_use(const Channel& channel, const std::string& token, bool requ
 
 }  // namespace
 
-nlohmann::ordered_json greet_responder(
-    Channel& channel, const std::function<std::string()>& ask_token,
-    const std::function<std::optional<EndSettings>()>& choose_wanted) {
+Json greet_responder(Channel& channel, const std::function<std::string()>& ask_token,
+                     const std::function<std::optional<EndSettings>()>& choose_wanted) {
   const Hello hello{.nonce = make_nonce()};
   const Deadline deadline = Deadline::in(kSetupTimeout);  // it may be serving another client first
   channel.send(make_message("hello", hello), deadline);
@@ -154,7 +153,7 @@ Wanted welcome_initiator(Channel& channel, const Greeting& greeting,
   return read_message<Wanted>(require_type(channel, std::move(message), "describe"));
 }
 
-void send_environment(Channel& channel, const nlohmann::ordered_json& environment) {
+void send_environment(Channel& channel, const Json& environment) {
   channel.send(make_message("environment", EnvironmentMessage{environment}),
                Deadline::in(kSetupTimeout));
 }

@@ -4,10 +4,10 @@
 #pragma once
 
 #include <functional>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 
+#include "core/result/json_text.h"
 #include "core/session/messages.h"
 #include "core/wire/channel.h"
 
@@ -26,9 +26,8 @@ namespace rdmameter {
 /// @throws MeasurementError  another protocol, silence, a responder that refuses without a proof
 /// @throws Unsupported, UsageError, NoDevice  what a proved responder (or, without a token, one
 ///                           that has welcomed this end) says of the device that is wanted
-nlohmann::ordered_json greet_responder(
-    Channel& channel, const std::function<std::string()>& ask_token,
-    const std::function<std::optional<EndSettings>()>& choose_wanted);
+Json greet_responder(Channel& channel, const std::function<std::string()>& ask_token,
+                     const std::function<std::optional<EndSettings>()>& choose_wanted);
 
 /// What an initiator's hello and proof have come to. It is still to be welcomed.
 struct Greeting {
@@ -49,6 +48,6 @@ Greeting greet_initiator(Channel& channel, const std::string& token, Deadline de
 /// @throws MeasurementError
 Wanted welcome_initiator(Channel& channel, const Greeting& greeting,
                          const std::function<void(const Wanted&)>& answer_list_ports);
-void send_environment(Channel& channel, const nlohmann::ordered_json& environment);
+void send_environment(Channel& channel, const Json& environment);
 
 }  // namespace rdmameter

@@ -57,8 +57,7 @@ class FoundToken {
 using ChooseDescribed = std::function<std::optional<EndSettings>(Channel&)>;
 
 /// Says hello, with the token that was given or found.
-nlohmann::ordered_json greet(Channel& channel, const SessionOptions& options,
-                             const ChooseDescribed& described) {
+Json greet(Channel& channel, const SessionOptions& options, const ChooseDescribed& described) {
   std::optional<FoundToken> found;
   const auto ask_token = [&] {
     if (!options.token.empty()) return options.token;
@@ -80,7 +79,7 @@ nlohmann::ordered_json greet(Channel& channel, const SessionOptions& options,
 /// @param environment  out: the responder's
 /// @throws UsageError, MeasurementError, Interrupted
 Channel enter_server(const SessionOptions& options, const ChooseDescribed& described,
-                     const InterruptSource& interrupt, nlohmann::ordered_json& environment) {
+                     const InterruptSource& interrupt, Json& environment) {
   const Deadline deadline = Deadline::in(kGreetAgainFor);
   for (;;) {
     Channel channel{connect_to(options.server, Deadline::in(options.connect_for), interrupt),
@@ -149,8 +148,8 @@ class Initiator final : public Measurer {
   }
 
   bool usable() const override { return channel_.usable(); }
-  nlohmann::ordered_json initiator_environment() const override { return initiator_environment_; }
-  nlohmann::ordered_json responder_environment() const override { return responder_environment_; }
+  Json initiator_environment() const override { return initiator_environment_; }
+  Json responder_environment() const override { return responder_environment_; }
 
  private:
   /// Before the responder is asked for anything, this end says what it lacks.
@@ -195,7 +194,7 @@ class Initiator final : public Measurer {
   OpenDevices devices_;
   CpuClaims claims_;
   EndChoice ends_;
-  nlohmann::ordered_json initiator_environment_, responder_environment_;
+  Json initiator_environment_, responder_environment_;
   std::vector<OpenDevice*> first_;  ///< empty: this machine has none
   Channel channel_;
 };
@@ -208,15 +207,14 @@ std::unique_ptr<Measurer> make_initiator(const SessionOptions& options, const Te
   return std::make_unique<Initiator>(options, first, clock, interrupt);
 }
 
-nlohmann::ordered_json examine_peer(const SessionOptions& options,
-                                    const InterruptSource& interrupt) {
-  nlohmann::ordered_json environment;  // the examination says more
+Json examine_peer(const SessionOptions& options, const InterruptSource& interrupt) {
+  Json environment;  // the examination says more
   // No device is opened: that it cannot be opened may be what is looked for.
   Channel channel = enter_server(
       options, [](Channel&) { return std::nullopt; }, interrupt, environment);
   MessageExchange messages{channel};
   messages.send(make_message("examine"));
-  const nlohmann::ordered_json examination =
+  const Json examination =
       checked_examination(messages.expect<ExaminationMessage>("examination").value);
   channel.send_last(make_message("bye"), Deadline::in(kTick));
   return examination;

@@ -4,13 +4,13 @@
 
 #include <chrono>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <string>
 
 #include "core/engine/account/interval_thread.h"
 #include "core/engine/introduction.h"
 #include "core/engine/measurer.h"
 #include "core/instrument/clock.h"
+#include "core/result/json_text.h"
 #include "core/verbs/memory/memory_file.h"
 #include "core/verbs/port_choice.h"
 #include "core/wire/socket.h"
@@ -39,7 +39,6 @@ std::unique_ptr<Measurer> make_initiator(const SessionOptions& options, const Te
 /// Asks what spoils measurements on the machine of a server: connects, asks, and leaves.
 /// @return  as checked_examination() (core/doctor/examination.h)
 /// @throws UsageError, MeasurementError, Interrupted  the server cannot be asked
-nlohmann::ordered_json examine_peer(const SessionOptions& options,
-                                    const InterruptSource& interrupt);
+Json examine_peer(const SessionOptions& options, const InterruptSource& interrupt);
 
 }  // namespace rdmameter

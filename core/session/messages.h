@@ -5,7 +5,6 @@
 
 #include <concepts>
 #include <cstdint>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <type_traits>
@@ -14,6 +13,7 @@
 #include "core/engine/introduction.h"
 #include "core/engine/loop/window_barrier.h"
 #include "core/engine/placement/placement.h"
+#include "core/result/json_text.h"
 #include "core/session/protocol.h"
 #include "core/session/report.h"
 #include "core/verbs/port_choice.h"
@@ -88,7 +88,7 @@ using GidsOfDevice = OneField<"gids", std::vector<Gid>, FieldRule{.max_size = kM
 
 /// The message "prepare".
 struct Prepare {
-  nlohmann::ordered_json test_case;   ///< see case_from_wire()
+  Json test_case;                     ///< see case_from_wire()
   std::uint64_t seed = 0;             ///< of the payloads' patterns
   std::vector<GidsOfDevice> devices;  ///< what the initiator may use on each of its own
   bool same_host = false;
@@ -130,13 +130,13 @@ using WindowSyncMessage =
     OneField<"step", WindowBarrier::Step, FieldRule{.max = WindowBarrier::kSteps - 1}>;
 
 /// The message "environment": facts for people, whatever they are.
-using EnvironmentMessage = OneField<"environment", nlohmann::ordered_json>;
+using EnvironmentMessage = OneField<"environment", Json>;
 
 /// The message "row": see read_row().
-using RowMessage = OneField<"row", nlohmann::ordered_json>;
+using RowMessage = OneField<"row", Json>;
 
 /// The message "examination": see checked_examination().
-using ExaminationMessage = OneField<"examination", nlohmann::ordered_json>;
+using ExaminationMessage = OneField<"examination", Json>;
 
 /// The message "finish": how many messages each thread has sent.
 using Finish = OneField<"sent", Totals, FieldRule{.max = kMaxMessages}>;

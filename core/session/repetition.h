@@ -61,7 +61,7 @@ class Repetition : public MessageExchange {
   const IntervalListener& on_interval_;
   const ConnectedListener& on_connected_;
   std::optional<std::uint64_t> softirq_ns_;
-  nlohmann::ordered_json series_;
+  Json series_;
   Done done_;                          ///< what the responder has counted
   std::atomic<bool> tell_end_{false};  ///< the responder's own traffic must end now
   bool interrupted_ = false;

@@ -34,8 +34,8 @@ void complete(const Report& report, const CheckedJson& json) {
   if (!good) json.at("counters").fail("are not counts by name");
 }
 
-nlohmann::ordered_json gaps_to_json(const std::vector<WatchData::Gap>& gaps) {
-  auto json = nlohmann::ordered_json::array();
+Json gaps_to_json(const std::vector<WatchData::Gap>& gaps) {
+  auto json = Json::array();
   for (const WatchData::Gap& gap : gaps)
     for (const std::uint64_t number :
          {gap.message, std::min(gap.length_ns, kMaxMessages),
@@ -89,7 +89,7 @@ Report report_of(const Side& side, const TestCase& test_case) {
 
 Report report_for_peer(const Side& side, const TestCase& test_case, const Totals& sent) {
   Report report = report_of(side, test_case);
-  const nlohmann::ordered_json facts = side.facts();
+  const Json facts = side.facts();
   if (auto counters = side.counters(); !counters.is_null()) report.counters = std::move(counters);
   if (test_case.seen_in_memory()) report.data_in_order = facts.value("data_in_order", false);
   if (is_gpu(test_case.responder.memory)) {

@@ -3,11 +3,11 @@
 #pragma once
 
 #include <cstdint>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <vector>
 
 #include "core/engine/side.h"
+#include "core/result/json_text.h"
 #include "core/result/row_fields.h"
 #include "core/wire/message.h"
 
@@ -27,9 +27,9 @@ struct Report {
   Totals totals;
   Totals arrivals;  ///< of each receive queue, where there are several peers; else empty
   std::optional<std::uint64_t> duplicated,
-      reordered;                                   ///< of what arrived, where it carries numbers
-  std::optional<PeakData> peak;                    ///< of what it sent
-  std::optional<nlohmann::ordered_json> counters;  ///< of its device: counts by name
+      reordered;                 ///< of what arrived, where it carries numbers
+  std::optional<PeakData> peak;  ///< of what it sent
+  std::optional<Json> counters;  ///< of its device: counts by name
   std::optional<std::string> gpu_registration, gpu_pcie_path;  ///< see gpu_facts_of()
   bool data_in_order = false;  ///< promised, of a case whose messages are seen in memory
   WatchData watched;           ///< of a case with `blame`: gaps, without their times
@@ -51,7 +51,7 @@ void list_fields(auto& fields, Is<Verdict> auto& verdict) {
 
 /// Three numbers for each: its message, its length [ns], and 2 if it was found plus 1 if it was
 /// first. A list of thousands would be too long with keys.
-nlohmann::ordered_json gaps_to_json(const std::vector<WatchData::Gap>& gaps);
+Json gaps_to_json(const std::vector<WatchData::Gap>& gaps);
 std::vector<WatchData::Gap> gaps_from_json(const CheckedJson& json);
 
 void list_fields(auto& fields, Is<Report> auto& report) {

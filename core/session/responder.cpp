@@ -110,7 +110,7 @@ void ClientSession::welcome(const Greeting& greeting) {
       channel_, greeting, [this](const Wanted& question) { list_ports_for(question); });
   std::vector<OpenDevice*> devices;
   if (wanted.end) devices = devices_.find_each(with_own_end(*wanted.end, own_));
-  nlohmann::ordered_json environment = environment_with(clock_, devices);
+  Json environment = environment_with(clock_, devices);
   if (own_ && !own_->memory.empty()) environment["memory"] = own_->memory;
   send_environment(channel_, environment);
   host_.log(fmt::format("connected, rdmameter {}, served by {}", greeting.initiator_version,
@@ -148,7 +148,7 @@ bool ClientSession::serve_next() {
     or_tell(channel_, [&] { list_ports_for(read_message<Wanted>(message)); });
   } else if (type == "examine") {
     host_.log("examines this machine");
-    const nlohmann::ordered_json examination = examination_json(examine({}, try_devices()));
+    const Json examination = examination_json(examine({}, try_devices()));
     send(make_message("examination", ExaminationMessage{examination}));
   } else if (type == "row") {
     host_.show_row(read_message<RowMessage>(message).value);

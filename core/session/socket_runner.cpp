@@ -139,13 +139,13 @@ std::optional<Verdict> SocketRunner::verify(std::uint64_t peer_total) const {
                       peer_total, cancel_check_);
 }
 
-nlohmann::ordered_json SocketRunner::resources() const {
+Json SocketRunner::resources() const {
   return {{"buffer_bytes", source_.size() + target_.size()},
           {"socket_send_buffer_bytes", socket_option(loop_state_.socket, SO_SNDBUF)},
           {"socket_receive_buffer_bytes", socket_option(loop_state_.socket, SO_RCVBUF)}};
 }
 
-nlohmann::ordered_json SocketRunner::facts() const {
+Json SocketRunner::facts() const {
   return {{"busy_poll", busy_poll_}};
 }
 

@@ -29,9 +29,9 @@ class SocketRunner final : public EndpointRunner {
   std::string take_fatal_event() override { return {}; }
   void abort_traffic() noexcept override;
   std::optional<Verdict> verify(std::uint64_t peer_total) const override;
-  nlohmann::ordered_json counters() const override { return nullptr; }
-  nlohmann::ordered_json resources() const override;
-  nlohmann::ordered_json facts() const override;
+  Json counters() const override { return nullptr; }
+  Json resources() const override;
+  Json facts() const override;
   std::string where() const override;
 
  private:

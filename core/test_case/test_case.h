@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
-#include <nlohmann/json_fwd.hpp>
 #include <span>
 #include <string>
 #include <string_view>
@@ -17,6 +16,7 @@
 #include <vector>
 
 #include "core/base/role.h"
+#include "core/result/json_text.h"
 #include "core/test_case/mix.h"
 #include "core/test_case/opcode.h"
 
@@ -462,17 +462,17 @@ std::string axis_text(const TestCase& test_case, const Axis& axis);
 
 /// The axis's value in `case` of a result: a number, a word, or of a switch true or false. Null
 /// where it is the one of iterations and duration that does not rule.
-nlohmann::ordered_json axis_json(const TestCase& test_case, const Axis& axis);
+Json axis_json(const TestCase& test_case, const Axis& axis);
 
 /// {"size_bytes": 64, "transport": "rc", ...}: the axes that apply, `auto` and `max`
 /// as those words.
-nlohmann::ordered_json case_json(const TestCase& test_case, std::span<const Axis> among = axes());
+Json case_json(const TestCase& test_case, std::span<const Axis> among = axes());
 
 /// The whole case for the wire, opcode and pattern included.
-nlohmann::ordered_json case_to_wire(const TestCase& test_case);
+Json case_to_wire(const TestCase& test_case);
 
 /// @throws UsageError on a missing or unknown key, a wrong type or a value out of range
-TestCase case_from_wire(const nlohmann::ordered_json& wire);
+TestCase case_from_wire(const Json& wire);
 
 /// Why this combination can be measured nowhere, or by this program, whatever the device; empty: it
 /// can. (UD carries sends only, UC no reads, a UD message fits the MTU, the send queue holds what

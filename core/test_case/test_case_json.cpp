@@ -4,11 +4,11 @@
 #include <sodium.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "core/base/error.h"
 #include "core/base/parse_value.h"
 #include "core/base/printable.h"
+#include "core/result/json_text.h"
 #include "core/test_case/catalog.h"
 #include "core/test_case/test_case.h"
 
@@ -30,7 +30,7 @@ bool on_wire(const Axis& axis) {
 
 }  // namespace
 
-nlohmann::ordered_json axis_json(const TestCase& test_case, const Axis& axis) {
+Json axis_json(const TestCase& test_case, const Axis& axis) {
   if ((axis.option == kIterationsOption && test_case.iterations == 0) ||
       (axis.option == kDurationOption && test_case.duration_ns == 0))
     return nullptr;  // the one that rules is said alone
@@ -58,14 +58,14 @@ namespace {
   throw UsageError("case: '{}' {}", excerpt(key), what);
 }
 
-std::uint64_t number_at(const nlohmann::ordered_json& wire, std::string_view key) {
+std::uint64_t number_at(const Json& wire, std::string_view key) {
   const auto found = wire.find(key);
   if (found == wire.end()) refuse(key, "is missing");
   if (!found->is_number_unsigned()) refuse(key, "is not a whole number");
   return found->get<std::uint64_t>();
 }
 
-std::string text_at(const nlohmann::ordered_json& wire, std::string_view key) {
+std::string text_at(const Json& wire, std::string_view key) {
   const auto found = wire.find(key);
   if (found == wire.end()) refuse(key, "is missing");
   if (!found->is_string()) refuse(key, "is not a text");
@@ -77,7 +77,7 @@ bool in_range(const Axis& axis, std::uint64_t value) {
   return a_word || (axis.kind != AxisKind::choice && value >= axis.min && value <= axis.max);
 }
 
-void read_axis(TestCase& test_case, const Axis& axis, const nlohmann::ordered_json& wire) {
+void read_axis(TestCase& test_case, const Axis& axis, const Json& wire) {
   if (std::holds_alternative<TextField>(axis.field)) {
     const std::string name = text_at(wire, axis.key);
     if (!name.empty()) set_axis(test_case, axis, name);
@@ -106,7 +106,7 @@ std::string hex_of(const std::string& bytes) {
 }
 
 /// A payload that is a file comes with the file's bytes, and no other does.
-void read_payload(TestCase& test_case, const nlohmann::ordered_json& wire) {
+void read_payload(TestCase& test_case, const Json& wire) {
   const bool file = test_case.payload.starts_with(kFileMemory) && !test_case.of_one_word();
   if (wire.contains(kPayloadBytes) != file)
     refuse(kPayloadBytes, file ? "is missing" : "goes with a file alone");
@@ -125,9 +125,9 @@ void read_payload(TestCase& test_case, const nlohmann::ordered_json& wire) {
 
 }  // namespace
 
-nlohmann::ordered_json case_json(const TestCase& test_case, std::span<const Axis> among) {
+Json case_json(const TestCase& test_case, std::span<const Axis> among) {
   // A message has a transport, and a size, also where they were not specified.
-  auto result = nlohmann::ordered_json::object();
+  auto result = Json::object();
   const auto sized = [&](const Axis& axis) {
     return axis.option == "size" && !test_case.control();
   };
@@ -141,10 +141,10 @@ nlohmann::ordered_json case_json(const TestCase& test_case, std::span<const Axis
   return result;
 }
 
-nlohmann::ordered_json case_to_wire(const TestCase& test_case) {
-  nlohmann::ordered_json wire{{kOpcode, static_cast<std::uint64_t>(test_case.opcode)},
-                              {kPattern, static_cast<std::uint64_t>(test_case.pattern)},
-                              {kVerb, static_cast<std::uint64_t>(test_case.verb)}};
+Json case_to_wire(const TestCase& test_case) {
+  Json wire{{kOpcode, static_cast<std::uint64_t>(test_case.opcode)},
+            {kPattern, static_cast<std::uint64_t>(test_case.pattern)},
+            {kVerb, static_cast<std::uint64_t>(test_case.verb)}};
   for (const Axis& axis : axes())
     if (on_wire(axis))
       std::visit([&](auto field) { wire[std::string(axis.key)] = field.get(test_case); },
@@ -153,7 +153,7 @@ nlohmann::ordered_json case_to_wire(const TestCase& test_case) {
   return wire;
 }
 
-TestCase case_from_wire(const nlohmann::ordered_json& wire) {
+TestCase case_from_wire(const Json& wire) {
   if (!wire.is_object()) throw UsageError("case: not an object");
   TestCase test_case;
   test_case.opcode = static_cast<Opcode>(number_at(wire, kOpcode));

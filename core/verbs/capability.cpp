@@ -12,8 +12,6 @@
 namespace rdmameter {
 namespace {
 
-using json = nlohmann::ordered_json;
-
 /// Linux, include/uapi/rdma/ib_user_verbs.h (6.2): IB_UVERBS_DEVICE_FLUSH_GLOBAL (the bytes are
 /// visible to all) and IB_UVERBS_DEVICE_ATOMIC_WRITE. verbs.h has no names for them.
 constexpr std::uint64_t kFlushGlobal = std::uint64_t{1} << 38,
@@ -26,7 +24,7 @@ bool has_flag(const DeviceLimits& limits, ibv_device_cap_flags flag) {
   return (limits.attributes.orig_attr.device_cap_flags & flag) != 0;
 }
 
-json atomics_json(const DeviceLimits& limits) {
+Json atomics_json(const DeviceLimits& limits) {
   switch (limits.attributes.orig_attr.atomic_cap) {
     case IBV_ATOMIC_NONE:
       return "none";
@@ -39,14 +37,14 @@ json atomics_json(const DeviceLimits& limits) {
 }
 
 /// Operations that on-demand paging covers.
-json odp_operations(std::uint32_t covered) {
+Json odp_operations(std::uint32_t covered) {
   constexpr std::array<std::pair<std::uint32_t, std::string_view>, 5> kNames{
       {{IBV_ODP_SUPPORT_SEND, "send"},
        {IBV_ODP_SUPPORT_RECV, "recv"},
        {IBV_ODP_SUPPORT_WRITE, "write"},
        {IBV_ODP_SUPPORT_READ, "read"},
        {IBV_ODP_SUPPORT_ATOMIC, "atomic"}}};
-  json operations = json::array();
+  Json operations = Json::array();
   for (const auto& [bit, name] : kNames)
     if ((covered & bit) != 0) operations.push_back(name);
   return operations;
@@ -56,7 +54,7 @@ bool has_odp(const DeviceLimits& limits) {
   return (limits.attributes.odp_caps.general_caps & IBV_ODP_SUPPORT) != 0;
 }
 
-json odp_json(const DeviceLimits& limits) {
+Json odp_json(const DeviceLimits& limits) {
   const ibv_odp_caps& odp = limits.attributes.odp_caps;
   return {{"supported", has_odp(limits)},
           {"implicit", (odp.general_caps & IBV_ODP_SUPPORT_IMPLICIT) != 0},
@@ -103,8 +101,8 @@ std::span<const Capability> capabilities() {
   return kCapabilities;
 }
 
-json capability_json(const Capability& capability, const DeviceLimits& limits) {
-  return capability.details == nullptr ? json(capability.in(limits)) : capability.details(limits);
+Json capability_json(const Capability& capability, const DeviceLimits& limits) {
+  return capability.details == nullptr ? Json(capability.in(limits)) : capability.details(limits);
 }
 
 bool device_has(const DeviceLimits& limits, std::string_view key) {

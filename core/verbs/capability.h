@@ -3,11 +3,11 @@
 // skipped that needs what its device lacks.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <span>
 #include <string>
 #include <string_view>
 
+#include "core/result/json_text.h"
 #include "core/verbs/device.h"
 
 namespace rdmameter {
@@ -18,13 +18,13 @@ struct Capability {
   std::string_view noun;   ///< "mlx5_0/1 has no ..."
   bool (*in)(const DeviceLimits& limits);
   /// Its JSON where that is more than true or false: a word, or an object with "supported".
-  nlohmann::ordered_json (*details)(const DeviceLimits& limits) = nullptr;
+  Json (*details)(const DeviceLimits& limits) = nullptr;
 };
 
 /// All of them, in the order of `devices`.
 std::span<const Capability> capabilities();
 
-nlohmann::ordered_json capability_json(const Capability& capability, const DeviceLimits& limits);
+Json capability_json(const Capability& capability, const DeviceLimits& limits);
 
 /// @param key  of one of capabilities()
 bool device_has(const DeviceLimits& limits, std::string_view key);

@@ -6,12 +6,12 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "core/result/json_text.h"
 #include "core/verbs/gid.h"
 #include "core/verbs/handles.h"
 
@@ -102,10 +102,10 @@ std::optional<int> device_numa_node(std::string_view device,
 
 /// {"devices": [...]}: every device with its limits, ports, GIDs and what probing found. A device
 /// that cannot be opened is there with an "error".
-nlohmann::ordered_json devices_json();
+Json devices_json();
 
 /// The devices as a text for people. @param devices  from devices_json()
-std::string devices_text(const nlohmann::ordered_json& devices);
+std::string devices_text(const Json& devices);
 
 /// iWARP runs over TCP: its ports are reached by the IP addresses of their network interface, and
 /// its QPs are connected by rdma_cm alone.

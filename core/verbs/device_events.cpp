@@ -89,9 +89,9 @@ Counters read_counters(std::string_view device, unsigned port_num,
   return counters;
 }
 
-nlohmann::ordered_json counter_differences(const Counters& before, const Counters& after) {
+Json counter_differences(const Counters& before, const Counters& after) {
   if (before.empty() && after.empty()) return nullptr;
-  nlohmann::ordered_json differences = nlohmann::ordered_json::object();
+  Json differences = Json::object();
   for (const auto& [name, value] : after) {
     const auto earlier = before.find(name);
     if (earlier != before.end() && value > earlier->second)

@@ -7,10 +7,11 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "core/result/json_text.h"
 
 namespace rdmameter {
 
@@ -50,6 +51,6 @@ Counters read_counters(std::string_view device, unsigned port_num,
 /// stayed; an object even when nothing changed; null when there are no counters at all. A counter
 /// that went down was reset, or stuck at its maximum: it is left out, for its difference
 /// is not known.
-nlohmann::ordered_json counter_differences(const Counters& before, const Counters& after);
+Json counter_differences(const Counters& before, const Counters& after);
 
 }  // namespace rdmameter

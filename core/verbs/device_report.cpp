@@ -16,15 +16,13 @@
 namespace rdmameter {
 namespace {
 
-using json = nlohmann::ordered_json;
-
 /// Drivers say 2^64 - 1 for "no limit of mine"; beyond 2^53 a JSON number is no longer exact.
-json size_limit(std::uint64_t size_bytes) {
+Json size_limit(std::uint64_t size_bytes) {
   if (size_bytes >= 1ULL << 53) return "unlimited";
   return size_bytes;
 }
 
-json limits_json(const DeviceLimits& limits) {
+Json limits_json(const DeviceLimits& limits) {
   return {{"max_qp", limits.max_qp},
           {"max_qp_wr", limits.max_qp_wr},
           {"max_sge", limits.max_sge},
@@ -48,14 +46,14 @@ json limits_json(const DeviceLimits& limits) {
           {"max_dm_size_bytes", limits.max_dm_size_bytes}};
 }
 
-json features_json(const DeviceLimits& limits) {
-  json features = json::object();
+Json features_json(const DeviceLimits& limits) {
+  Json features = Json::object();
   for (const Capability& capability : capabilities())
     features[std::string(capability.key)] = capability_json(capability, limits);
   return features;
 }
 
-json transport_json(ibv_context& context, Transport transport) {
+Json transport_json(ibv_context& context, Transport transport) {
   const QpLimits limits = probe_qp_limits(context, transport);
   if (!limits.creatable) return {{"available", false}, {"reason", limits.reason}};
   return {{"available", true},
@@ -64,17 +62,17 @@ json transport_json(ibv_context& context, Transport transport) {
           {"max_recv_sge", limits.max_recv_sge}};
 }
 
-json port_json(ibv_context& context, const PortInfo& port, std::uint32_t vendor_id) {
+Json port_json(ibv_context& context, const PortInfo& port, std::uint32_t vendor_id) {
   const std::vector<Gid> gids = query_gids(context, port.number);
-  json gid_list = json::array();
+  Json gid_list = Json::array();
   for (const Gid& gid : gids)
     gid_list.push_back({{"index", gid.index},
                         {"gid", gid_text(gid.value)},
                         {"type", gid_type_name(gid.type)},
-                        {"netdev", gid.netdev.empty() ? json(nullptr) : json(gid.netdev)}});
-  const json chosen = gids.empty()
-                          ? json(nullptr)
-                          : json(choose_gid(gids, port.link_layer, kAuto, port.where()).index);
+                        {"netdev", gid.netdev.empty() ? Json(nullptr) : Json(gid.netdev)}});
+  const Json chosen = gids.empty()
+                          ? Json(nullptr)
+                          : Json(choose_gid(gids, port.link_layer, kAuto, port.where()).index);
   return {{"port_num", port.number},
           {"state", port_state_name(port.state)},
           {"link_layer", link_layer_name(port.link_layer)},
@@ -89,16 +87,16 @@ json port_json(ibv_context& context, const PortInfo& port, std::uint32_t vendor_
           {"chosen_gid_index", chosen}};
 }
 
-json opened_device_json(const std::string& name) {
+Json opened_device_json(const std::string& name) {
   const Context context = open_device(name);
   const DeviceLimits limits = query_limits(*context);
-  json device = {{"name", name},
+  Json device = {{"name", name},
                  {"firmware", limits.firmware},
                  {"vendor_id", limits.vendor_id},
                  {"vendor_part_id", limits.vendor_part_id},
                  {"hardware_version", limits.hardware_version}};
   device.update(device_slot_json(name, "/sys"));
-  device["ports"] = json::array();
+  device["ports"] = Json::array();
   for (unsigned port = 1; port <= limits.phys_port_cnt; ++port)
     device["ports"].push_back(port_json(*context, query_port(*context, port), limits.vendor_id));
   for (const Transport transport : {Transport::rc, Transport::uc, Transport::ud})
@@ -113,19 +111,19 @@ json opened_device_json(const std::string& name) {
 
 /// A value as one would write it: text without quotes, null as "unknown", of a capability with
 /// details whether it is there.
-std::string plain(const json& value) {
+std::string plain(const Json& value) {
   if (value.is_null()) return "unknown";
   if (value.is_object()) return plain(value.at("supported"));
   if (value.is_boolean()) return value.get<bool>() ? "yes" : "no";
   return value.is_string() ? value.get<std::string>() : value.dump();
 }
 
-std::string port_text(const json& port) {
+std::string port_text(const Json& port) {
   std::string text = fmt::format(
       "  port {}  {}  {}  {} Gb/s ({}X)  MTU {} of {} B\n", plain(port.at("port_num")),
       plain(port.at("state")), plain(port.at("link_layer")), plain(port.at("rate_gbps")),
       plain(port.at("lanes")), plain(port.at("active_mtu_bytes")), plain(port.at("max_mtu_bytes")));
-  for (const json& gid : port.at("gids"))
+  for (const Json& gid : port.at("gids"))
     text +=
         fmt::format("    GID {:>3}{} {:<8} {:<28} {}\n", plain(gid.at("index")),
                     gid.at("index") == port.at("chosen_gid_index") ? '*' : ' ',
@@ -137,7 +135,7 @@ std::string port_text(const json& port) {
   return text;
 }
 
-std::string transports_text(const json& transports) {
+std::string transports_text(const Json& transports) {
   std::string text = "  transport  max inline  max SGE (send, receive)   found by creating QPs\n";
   for (const auto& [name, limits] : transports.items())
     text +=
@@ -148,7 +146,7 @@ std::string transports_text(const json& transports) {
   return text;
 }
 
-std::string features_text(const json& features) {
+std::string features_text(const Json& features) {
   std::string text;
   for (const Capability& capability : capabilities())
     text += fmt::format("{}{} {}", text.empty() ? "  " : ", ", capability.label,
@@ -157,7 +155,7 @@ std::string features_text(const json& features) {
 }
 
 /// Five to a line.
-std::string limits_text(const json& limits) {
+std::string limits_text(const Json& limits) {
   constexpr std::size_t kPerLine = 5;
   std::string text;
   std::size_t written = 0;
@@ -169,24 +167,24 @@ std::string limits_text(const json& limits) {
   return text;
 }
 
-std::string slot_text(const json& device) {
+std::string slot_text(const Json& device) {
   if (device.at("pcie_speed").is_null()) return "no PCIe slot known";
   return fmt::format("PCIe {} x{}", plain(device.at("pcie_speed")), plain(device.at("pcie_width")));
 }
 
 /// "mlx5_core", "mlx5_core 24.10-1.1.4"
-std::string driver_text(const json& device) {
-  const json& version = device.at("driver_version");
+std::string driver_text(const Json& device) {
+  const Json& version = device.at("driver_version");
   return plain(device.at("driver")) + (version.is_null() ? "" : " " + plain(version));
 }
 
 /// As choose_port() has it, but for transports; the lesser the better: by its GID, of an interface
 /// here (for choose_port() the address must be here, too), not of RoCE v1, not link-local.
-int rank_of_gids(const json& port) {
+int rank_of_gids(const Json& port) {
   constexpr int kElsewhere = 4, kFirst = 2, kLinkLocal = 1, kNone = 8;
-  const json& chosen = port.at("chosen_gid_index");
+  const Json& chosen = port.at("chosen_gid_index");
   if (chosen.is_null()) return kNone;
-  for (const json& gid : port.at("gids"))
+  for (const Json& gid : port.at("gids"))
     if (gid.at("index") == chosen && gid.at("type") != gid_type_name(GidType::ib)) {
       const auto value = gid_from_text(plain(gid.at("gid")));
       return (gid.at("netdev").is_null() ? kElsewhere : 0) +
@@ -197,13 +195,13 @@ int rank_of_gids(const json& port) {
 }
 
 /// "2 devices, 2 of 3 ports ACTIVE; mlx5_0 is taken unless --device says otherwise"
-std::string summary_text(const json& devices) {
+std::string summary_text(const Json& devices) {
   std::size_t ports = 0, active = 0;
   int best = std::numeric_limits<int>::max();
   std::string first;
-  for (const json& device : devices) {
+  for (const Json& device : devices) {
     if (!device.contains("ports")) continue;
-    for (const json& port : device.at("ports")) {
+    for (const Json& port : device.at("ports")) {
       ++ports;
       if (port.at("state") != port_state_name(IBV_PORT_ACTIVE)) continue;
       ++active;
@@ -218,7 +216,7 @@ std::string summary_text(const json& devices) {
                      devices.size() == 1 ? "" : "s", active, ports, ports == 1 ? "" : "s", taken);
 }
 
-std::string device_text(const json& device) {
+std::string device_text(const Json& device) {
   if (device.contains("error"))
     return fmt::format("{}\n  cannot be opened: {}\n", plain(device.at("name")),
                        plain(device.at("error")));
@@ -227,15 +225,15 @@ std::string device_text(const json& device) {
                   plain(device.at("name")), driver_text(device), plain(device.at("firmware")),
                   device.at("vendor_id").get<std::uint32_t>(), plain(device.at("vendor_part_id")),
                   plain(device.at("numa_node")), slot_text(device));
-  for (const json& port : device.at("ports")) text += port_text(port);
+  for (const Json& port : device.at("ports")) text += port_text(port);
   return text + transports_text(device.at("transports")) + features_text(device.at("features")) +
          limits_text(device.at("limits"));
 }
 
 }  // namespace
 
-json devices_json() {
-  json devices = json::array();
+Json devices_json() {
+  Json devices = Json::array();
   for (const std::string& name : list_devices()) try {
       devices.push_back(opened_device_json(name));
     } catch (const std::exception& failure) {
@@ -244,10 +242,10 @@ json devices_json() {
   return {{"devices", std::move(devices)}};
 }
 
-std::string devices_text(const json& devices) {
+std::string devices_text(const Json& devices) {
   if (devices.at("devices").empty()) return "no verbs device\n";
   std::string text = summary_text(devices.at("devices"));
-  for (const json& device : devices.at("devices")) {
+  for (const Json& device : devices.at("devices")) {
     if (!text.ends_with("\n\n")) text += "\n";
     text += device_text(device);
   }

@@ -27,8 +27,6 @@
 namespace rdmameter {
 namespace {
 
-using json = nlohmann::ordered_json;
-
 /// Value of the first line "KEY<blanks>: value" of /proc/cpuinfo.
 std::optional<std::string> cpuinfo_value(const std::filesystem::path& proc, std::string_view key) {
   std::ifstream stream(proc / "cpuinfo");
@@ -73,7 +71,7 @@ std::optional<std::size_t> numa_nodes(const std::filesystem::path& sysfs) {
   return nodes == 0 ? std::nullopt : std::optional(static_cast<std::size_t>(nodes));
 }
 
-json memlock_limit() {
+Json memlock_limit() {
   rlimit limit{};
   if (getrlimit(RLIMIT_MEMLOCK, &limit) != 0) return nullptr;
   if (limit.rlim_cur == RLIM_INFINITY) return "unlimited";
@@ -132,23 +130,23 @@ constexpr const char* build_type() {
 #endif
 }
 
-json kernel_name() {
+Json kernel_name() {
   utsname name{};
   if (uname(&name) != 0) return nullptr;
   return fmt::format("{} {} {}", name.sysname, name.release, name.machine);
 }
 
-json device_json(const DeviceInUse& used, const std::filesystem::path& sysfs) {
+Json device_json(const DeviceInUse& used, const std::filesystem::path& sysfs) {
   const auto& [context, port, gid] = used;
   const DeviceLimits limits = query_limits(context);
-  json device = {{"name", port.device},
+  Json device = {{"name", port.device},
                  {"port_num", port.number},
-                 {"firmware", limits.firmware.empty() ? json(nullptr) : json(limits.firmware)},
+                 {"firmware", limits.firmware.empty() ? Json(nullptr) : Json(limits.firmware)},
                  {"vendor_id", limits.vendor_id},
                  {"vendor_part_id", limits.vendor_part_id},
                  {"max_qp", limits.max_qp}};
   device.update(device_slot_json(port.device, sysfs));
-  device.update(json{{"link_layer", link_layer_name(port.link_layer)},
+  device.update(Json{{"link_layer", link_layer_name(port.link_layer)},
                      {"port_state", port_state_name(port.state)},
                      {"rate_gbps", or_null(link_rate_gbps(
                                        link_rate_facts(context, port, limits.vendor_id, sysfs)))},
@@ -157,7 +155,7 @@ json device_json(const DeviceInUse& used, const std::filesystem::path& sysfs) {
                      {"gid_index", gid.index},
                      {"gid", gid_text(gid.value)},
                      {"gid_type", gid_type_name(gid.type)},
-                     {"netdev", gid.netdev.empty() ? json(nullptr) : json(gid.netdev)}});
+                     {"netdev", gid.netdev.empty() ? Json(nullptr) : Json(gid.netdev)}});
   return device;
 }
 
@@ -191,7 +189,7 @@ std::optional<RdmaCoreVersion> rdma_core_version(const std::filesystem::path& pr
   return version;
 }
 
-json host_json(const KernelTrees& trees) {
+Json host_json(const KernelTrees& trees) {
   unsigned cpu = 0, node = 0;
   const bool placed = getcpu(&cpu, &node) == 0;
   const auto governor =
@@ -205,37 +203,37 @@ json host_json(const KernelTrees& trees) {
           {"providers", or_null(loaded_providers(trees.proc))},
           {"cpu_model", or_null(cpuinfo_value(trees.proc, "model name"))},
           {"cpu_count", sysconf(_SC_NPROCESSORS_ONLN)},
-          {"cpu_governor", placed ? or_null(read_line(governor)) : json(nullptr)},
+          {"cpu_governor", placed ? or_null(read_line(governor)) : Json(nullptr)},
           {"allowed_cpus", or_null(allowed_cpus())},
           {"numa_nodes", or_null(numa_nodes(trees.sysfs))},
-          {"thread_numa_node", placed ? json(node) : json(nullptr)},
+          {"thread_numa_node", placed ? Json(node) : Json(nullptr)},
           {"memlock_limit_bytes", memlock_limit()},
           {"virtualized", or_null(is_virtualized(trees.proc))},
           {"hypervisor", or_null(hypervisor_signature())}};
 }
 
-json clock_json(const ClockChoice& clock) {
+Json clock_json(const ClockChoice& clock) {
   const bool counter = clock.kind == ClockChoice::Kind::counter;
   const std::string warning = clock_warning(clock);
   return {{"kind", counter ? "counter" : "kernel"},
           {"ticks_per_ns", clock.ticks_per_ns},
           {"resolution_ns", or_null(resolution_ns(clock))},
-          {"warning", warning.empty() ? json(nullptr) : json(warning)},
-          {"error_ppm", counter ? json(clock.error_ppm) : json(nullptr)},
+          {"warning", warning.empty() ? Json(nullptr) : Json(warning)},
+          {"error_ppm", counter ? Json(clock.error_ppm) : Json(nullptr)},
           {"read_ns", clock.read_ns},
           {"reason", clock.reason}};
 }
 
 /// A virtual function has a link to its physical one; null: the device is on no bus, or the kernel
 /// does not tell.
-json is_virtual_function(const std::filesystem::path& device) {
+Json is_virtual_function(const std::filesystem::path& device) {
   std::array<char, PATH_MAX> link{};
   if (readlink((device / "physfn").c_str(), link.data(), link.size()) > 0) return true;
   std::error_code error;
-  return std::filesystem::exists(device, error) ? json(false) : json(nullptr);
+  return std::filesystem::exists(device, error) ? Json(false) : Json(nullptr);
 }
 
-json device_slot_json(std::string_view device, const std::filesystem::path& sysfs) {
+Json device_slot_json(std::string_view device, const std::filesystem::path& sysfs) {
   const std::filesystem::path root = sysfs / "class/infiniband" / device;
   const std::optional<std::string> driver = device_driver(device, sysfs);
   // The kernel's own drivers have no version but the kernel's; those of OFED have OFED's.
@@ -249,11 +247,11 @@ json device_slot_json(std::string_view device, const std::filesystem::path& sysf
           {"virtual_function", is_virtual_function(root / "device")}};
 }
 
-json environment_json(const ClockChoice& clock, const DeviceInUse* device,
+Json environment_json(const ClockChoice& clock, const DeviceInUse* device,
                       const KernelTrees& trees) {
-  json environment = host_json(trees);
+  Json environment = host_json(trees);
   environment["clock"] = clock_json(clock);
-  environment["device"] = device == nullptr ? json(nullptr) : device_json(*device, trees.sysfs);
+  environment["device"] = device == nullptr ? Json(nullptr) : device_json(*device, trees.sysfs);
   return environment;
 }
 

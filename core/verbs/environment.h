@@ -5,18 +5,18 @@
 
 #include <compare>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "core/instrument/clock.h"
+#include "core/result/json_text.h"
 #include "core/verbs/device.h"
 
 namespace rdmameter {
 
 /// What is not known is null in a result, never a made-up value.
 template <class Value>
-nlohmann::ordered_json or_null(const std::optional<Value>& value) {
-  return value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json(nullptr);
+Json or_null(const std::optional<Value>& value) {
+  return value ? Json(*value) : Json(nullptr);
 }
 
 /// The device an end measures with, borrowed.
@@ -36,8 +36,8 @@ struct KernelTrees {
 /// it on the measuring thread, once that is pinned: governor and NUMA node are those of the CPU it
 /// runs on.
 /// @param device  null: there is none ("device": null)
-nlohmann::ordered_json environment_json(const ClockChoice& clock, const DeviceInUse* device,
-                                        const KernelTrees& trees = {});
+Json environment_json(const ClockChoice& clock, const DeviceInUse* device,
+                      const KernelTrees& trees = {});
 
 /// The kernel's driver of a device, "mlx5_core", "rdma_rxe"; nullopt: the kernel does not tell.
 std::optional<std::string> device_driver(std::string_view device,
@@ -53,11 +53,10 @@ struct RdmaCoreVersion {
 std::optional<RdmaCoreVersion> rdma_core_version(const std::filesystem::path& proc = "/proc");
 
 /// Parts of it, apart for tests.
-nlohmann::ordered_json host_json(const KernelTrees& trees);
-nlohmann::ordered_json clock_json(const ClockChoice& clock);
+Json host_json(const KernelTrees& trees);
+Json clock_json(const ClockChoice& clock);
 /// "driver", "numa_node", "pcie_speed", "pcie_width", "pcie_address", "virtual_function" of a device
 /// by its name.
-nlohmann::ordered_json device_slot_json(std::string_view device,
-                                        const std::filesystem::path& sysfs);
+Json device_slot_json(std::string_view device, const std::filesystem::path& sysfs);
 
 }  // namespace rdmameter

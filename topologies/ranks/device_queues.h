@@ -65,7 +65,7 @@ class DeviceQueues : public RankQueues {
   /// Time of QP creations that were tried in vain, to see whether words can go inline.
   std::uint64_t trial_ns() const { return maker_.trial_ns() + barrier_maker_.trial_ns(); }
   /// See gpu_facts_of().
-  nlohmann::ordered_json gpu_facts() const { return gpu_facts_of(memory_, device_.port.device); }
+  Json gpu_facts() const { return gpu_facts_of(memory_, device_.port.device); }
   /// Are its QPs of a thread domain, so that the provider can leave out locks?
   bool has_thread_domain() const {
     return domain_.parent() != nullptr && barrier_domain_->parent() != nullptr;

@@ -106,8 +106,8 @@ class RankMeasurer final : public TopologyMeasurer {
   }
 
   bool usable() const override { return usable_; }
-  nlohmann::ordered_json ranks_environment(const TestCase& first) override {
-    nlohmann::ordered_json said{{"rank", ranks_.rank()}, {"host", ranks_.hosts()[ranks_.rank()]}};
+  Json ranks_environment(const TestCase& first) override {
+    Json said{{"rank", ranks_.rank()}, {"host", ranks_.hosts()[ranks_.rank()]}};
     try {
       const OpenDevice& device = device_of(first);
       said["max_qp"] = device.limits.max_qp;
@@ -115,9 +115,9 @@ class RankMeasurer final : public TopologyMeasurer {
     } catch (const std::exception&) {  // each case will say why
       said.update(environment_with(choice_.clock, nullptr));
     }
-    auto result = nlohmann::ordered_json::array();
+    auto result = Json::array();
     for (const std::string& each : with_all(&Ranks::gather, said.dump())) {
-      const auto received = nlohmann::ordered_json::parse(each, nullptr, false);
+      const auto received = Json::parse(each, nullptr, false);
       if (received.is_object()) result.push_back(received);
     }
     return result;

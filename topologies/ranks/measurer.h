@@ -17,7 +17,7 @@ class TopologyMeasurer : public Measurer {
  public:
   /// Environments of all ranks, by rank: {"rank", "host", "device"...}; at rank 0 alone.
   /// Collective: every rank asks for it once, before the first case.
-  virtual nlohmann::ordered_json ranks_environment(const TestCase& first) = 0;
+  virtual Json ranks_environment(const TestCase& first) = 0;
 
   /// A number that rank 0 has drawn, the same at all ranks; below 2^32.
   virtual std::uint64_t common_seed() const = 0;

@@ -217,16 +217,15 @@ void add_bandwidth(Outcome& outcome, const TestCase& test_case,
 }
 
 /// By rank; of the reasons the first.
-nlohmann::ordered_json placements(std::span<const RankResult> results) {
-  using json = nlohmann::ordered_json;
-  json all{{"pinned", 0},
+Json placements(std::span<const RankResult> results) {
+  Json all{{"pinned", 0},
            {"reason", nullptr},
-           {"cpus", json::array()},
-           {"numa_nodes", json::array()},
-           {"device_numa_nodes", json::array()}};
+           {"cpus", Json::array()},
+           {"numa_nodes", Json::array()},
+           {"device_numa_nodes", Json::array()}};
   std::uint64_t pinned = 0;
   const auto add = [&all](const char* key, const std::optional<std::uint64_t>& number) {
-    all[key].push_back(number ? json(*number) : json(nullptr));
+    all[key].push_back(number ? Json(*number) : Json(nullptr));
   };
   for (const RankResult& result : results) {
     add("cpus", result.cpu);

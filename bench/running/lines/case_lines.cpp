@@ -243,8 +243,8 @@ std::string CaseTable::ended(std::map<std::uint64_t, Case>::iterator at) {
   return header(one) + line(one.name, cells, remarks);
 }
 
-std::string run_header(const nlohmann::ordered_json& context,
-                       const std::vector<std::string>& common, std::size_t width) {
+std::string run_header(const Json& context, const std::vector<std::string>& common,
+                       std::size_t width) {
   std::string text;
   for (const auto& [end, environment] : two_ends(context.at("rdmameter"))) {
     const Json device = environment.value("device", Json());

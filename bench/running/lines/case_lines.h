@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -14,6 +13,7 @@
 #include <vector>
 
 #include "bench/running/runner.h"
+#include "core/result/json_text.h"
 #include "core/result/row.h"
 
 namespace rdmameter {
@@ -83,8 +83,8 @@ class CaseTable {
 /// @param context  of the result; ends without a device (the null device has one) are left out
 /// @param common   "iterations:2000"
 /// @param width    of the terminal [columns]
-std::string run_header(const nlohmann::ordered_json& context,
-                       const std::vector<std::string>& common, std::size_t width);
+std::string run_header(const Json& context, const std::vector<std::string>& common,
+                       std::size_t width);
 
 /// How many cases of a run were measured, failed or were skipped.
 struct RunCount {

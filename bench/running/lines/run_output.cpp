@@ -47,7 +47,7 @@ bool streams_are_one() {
 
 }  // namespace
 
-RunOutput::RunOutput(const std::string& output, const nlohmann::ordered_json& context,
+RunOutput::RunOutput(const std::string& output, const Json& context,
                      const std::vector<PlannedCase>& cases)
     : bounds_(context),
       output_(output),

@@ -25,8 +25,7 @@ namespace rdmameter {
 class RunOutput : public RunListener {
  public:
   /// @param output  path of the result; empty: none; "-": stdout, which then has no lines
-  RunOutput(const std::string& output, const nlohmann::ordered_json& context,
-            const std::vector<PlannedCase>& cases);
+  RunOutput(const std::string& output, const Json& context, const std::vector<PlannedCase>& cases);
 
   /// A text about all rows together: lines that end in a newline; empty: nothing.
   using Telling = std::function<std::string(std::span<const Row>, const TextStyle&)>;
@@ -40,7 +39,7 @@ class RunOutput : public RunListener {
 
   /// Bandwidths from here on are held against links and slots of this context, in place of those of
   /// the result's own.
-  void bound_by(const nlohmann::ordered_json& context) { bounds_ = PayloadBounds(context); }
+  void bound_by(const Json& context) { bounds_ = PayloadBounds(context); }
 
   void begin(const std::string& name, std::uint64_t done, std::uint64_t all) override;
   void row(const Row& measured) override;

@@ -27,7 +27,7 @@ auto line_through(const ClockPair& before, const ClockPair& after, std::uint64_t
   };
 }
 
-nlohmann::ordered_json statistics(const Histogram& histogram) {
+Json statistics(const Histogram& histogram) {
   const LatencySummary summary = summarize(snapshot(histogram));
   return {{"min", summary.min},          {"max", summary.max},
           {"mean", summary.mean},        {"p50", or_null(summary.p50)},
@@ -55,9 +55,8 @@ ClockPair read_both_clocks(ibv_context& context, const ClockChoice& clock,
   return best;
 }
 
-nlohmann::ordered_json latency_breakdown_json(std::span<const Timestamps> timestamps,
-                                              const ClockPair& before, const ClockPair& after,
-                                              std::uint64_t mask, const ClockChoice& clock) {
+Json latency_breakdown_json(std::span<const Timestamps> timestamps, const ClockPair& before,
+                            const ClockPair& after, std::uint64_t mask, const ClockChoice& clock) {
   const auto ticks_at = line_through(before, after, mask);
   const auto post = std::make_unique<Histogram>(), wire = std::make_unique<Histogram>(),
              poll = std::make_unique<Histogram>();

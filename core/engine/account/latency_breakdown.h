@@ -5,13 +5,13 @@
 
 #include <infiniband/verbs.h>
 
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <span>
 #include <string>
 
 #include "core/engine/loop/loop_state.h"
 #include "core/instrument/clock.h"
+#include "core/result/json_text.h"
 
 namespace rdmameter {
 
@@ -33,8 +33,7 @@ ClockPair read_both_clocks(ibv_context& context, const ClockChoice& clock,
 /// A device's time becomes one of the loop's on the straight line through the two pairs, which were
 /// taken before and after: so it is off by what the worse of them is, however long the run was.
 /// @param mask  bits that the device's clock counts with
-nlohmann::ordered_json latency_breakdown_json(std::span<const Timestamps> timestamps,
-                                              const ClockPair& before, const ClockPair& after,
-                                              std::uint64_t mask, const ClockChoice& clock);
+Json latency_breakdown_json(std::span<const Timestamps> timestamps, const ClockPair& before,
+                            const ClockPair& after, std::uint64_t mask, const ClockChoice& clock);
 
 }  // namespace rdmameter

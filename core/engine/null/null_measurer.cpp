@@ -113,8 +113,8 @@ class NullMeasurer final : public Measurer {
     return outcome(test_case, run, placement);
   }
 
-  nlohmann::ordered_json initiator_environment() const override {
-    nlohmann::ordered_json environment = environment_json(clock_, nullptr);
+  Json initiator_environment() const override {
+    Json environment = environment_json(clock_, nullptr);
     environment["device"] = {{"name", "null"}, {"driver", "built-in null device"}};
     return environment;
   }
@@ -171,7 +171,7 @@ std::unique_ptr<Measurer> make_null_measurer(const ClockChoice& clock,
   return std::make_unique<NullMeasurer>(clock, interrupt, on_interval);
 }
 
-nlohmann::ordered_json instrument_overhead(const ClockChoice& clock) {
+Json instrument_overhead(const ClockChoice& clock) {
   struct Test {
     const char* key;
     Opcode opcode;
@@ -183,7 +183,7 @@ nlohmann::ordered_json instrument_overhead(const ClockChoice& clock) {
       Test{"read_lat_ns", Opcode::rdma_read, Pattern::completion_latency},
       Test{"write_bw_ns_per_message", Opcode::rdma_write, Pattern::bandwidth},
   };
-  nlohmann::ordered_json floor = {{"clock_read_ns", clock.read_ns}};
+  Json floor = {{"clock_read_ns", clock.read_ns}};
   const StopFlag never;
   for (const Test& test : kTests) {
     TestCase test_case;

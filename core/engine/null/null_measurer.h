@@ -17,6 +17,6 @@ std::unique_ptr<Measurer> make_null_measurer(const ClockChoice& clock,
 
 /// The instrument's own cost on this machine, for every result: {"clock_read_ns",
 /// "histogram_record_ns", "post_poll_ns", "write_lat_ns", ...}. Takes about 20 ms.
-nlohmann::ordered_json instrument_overhead(const ClockChoice& clock);
+Json instrument_overhead(const ClockChoice& clock);
 
 }  // namespace rdmameter

@@ -180,7 +180,7 @@ PlacementData placement_data(const Placement& placement, std::span<const LoopPla
   return data;
 }
 
-nlohmann::ordered_json placement_json(const PlacementData& data) {
+Json placement_json(const PlacementData& data) {
   return write_fields(data, FieldForm::message);
 }
 

@@ -6,7 +6,6 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <span>
 #include <string>
@@ -15,6 +14,7 @@
 #include <vector>
 
 #include "core/result/field_list.h"
+#include "core/result/json_text.h"
 #include "core/test_case/test_case.h"
 #include "core/wire/wait.h"
 
@@ -183,6 +183,6 @@ void complete(const PlacementData& data, const CheckedJson& json);
 PlacementData placement_data(const Placement& placement, std::span<const LoopPlace> loops);
 
 /// The placement in a row's JSON: what is not known is null.
-nlohmann::ordered_json placement_json(const PlacementData& data);
+Json placement_json(const PlacementData& data);
 
 }  // namespace rdmameter

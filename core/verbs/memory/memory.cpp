@@ -10,11 +10,11 @@
 #include <climits>
 #include <cstdlib>
 #include <cstring>
-#include <nlohmann/json.hpp>
 #include <vector>
 
 #include "core/base/error.h"
 #include "core/base/kernel_files.h"
+#include "core/result/json_text.h"
 #include "core/test_case/test_case.h"
 #include "core/verbs/check.h"
 #include "core/verbs/link_rate.h"
@@ -200,9 +200,9 @@ void MessageMemory::inspect(std::size_t offset, std::size_t length,
   look(copy);
 }
 
-nlohmann::ordered_json gpu_facts_of(const MessageMemory& memory, const std::string& device) {
+Json gpu_facts_of(const MessageMemory& memory, const std::string& device) {
   const GpuMemory* const gpu = memory.gpu();
-  if (gpu == nullptr) return nlohmann::ordered_json::object();
+  if (gpu == nullptr) return Json::object();
   return {{"gpu_registration", gpu->way()}, {"gpu_pcie_path", pcie_path(gpu->bus_id(), device)}};
 }
 

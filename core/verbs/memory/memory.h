@@ -8,13 +8,13 @@
 #include <functional>
 #include <memory>
 #include <mutex>
-#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 
 #include "core/base/cancel_check.h"
+#include "core/result/json_text.h"
 #include "core/verbs/handles.h"
 #include "core/verbs/memory/gpu_memory.h"
 #include "core/verbs/memory/memory_file.h"
@@ -108,7 +108,7 @@ class MessageMemory {
 
 /// How a GPU's memory is registered, and what is between it and this device, as in a row; empty:
 /// it is none's.
-nlohmann::ordered_json gpu_facts_of(const MessageMemory& memory, const std::string& device);
+Json gpu_facts_of(const MessageMemory& memory, const std::string& device);
 
 // mlx5's devices put the bytes of a small receive on RC and UC into its CQE, and ibv_poll_cq()
 // copies them to the address of the receive's SGE (rdma-core, providers/mlx5/qp.c,
