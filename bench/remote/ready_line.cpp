@@ -36,13 +36,8 @@ std::optional<ReadyLine> ReadyLine::parse(std::string_view line) {
   return read_message_text<ReadyLine>(line.substr(kMark.size()));
 }
 
-void require_usable(const ReadyLine& line, std::string_view host,
-                    const std::vector<std::string>& known) {
-  if (line.protocol != kProtocolVersion)
-    throw MeasurementError(
-        "{} has rdmameter {} with protocol {}, this end runs rdmameter {} with protocol {}: use "
-        "the same release at both ends",
-        host, line.version, line.protocol, RDMAMETER_VERSION, kProtocolVersion);
+void require_address_of(const ReadyLine& line, std::string_view host,
+                        const std::vector<std::string>& known) {
   const auto address = IpAddress::parse(without_scope(line.address.host));
   const auto is_it = [&](const std::string& text) {
     return without_scope(text) == address->host();
@@ -59,6 +54,14 @@ void require_usable(const ReadyLine& line, std::string_view host,
   if (!why.empty())
     throw MeasurementError("{} says that its server listens on `{}`, to which nothing is sent: {}",
                            host, line.address.host, why);
+}
+
+void require_our_protocol(const ReadyLine& line, std::string_view host) {
+  if (line.protocol == kProtocolVersion) return;
+  throw MeasurementError(
+      "{} has rdmameter {} with protocol {}, this end runs rdmameter {} with protocol {}: use the "
+      "same release at both ends",
+      host, line.version, line.protocol, RDMAMETER_VERSION, kProtocolVersion);
 }
 
 }  // namespace rdmameter

@@ -29,9 +29,12 @@ struct ReadyLine {
 /// @param known  the numeric addresses that the host's name has here; none: it is known to ssh
 ///               alone, which may reach it through others. Then it may have any that is not this
 ///               machine's own
-/// @throws MeasurementError  sessions with it are impossible: both releases and protocol numbers;
-///                           it is no numeric address, or not one of that host
-void require_usable(const ReadyLine& line, std::string_view host,
-                    const std::vector<std::string>& known);
+/// @throws MeasurementError  it is no numeric address, or not one of that host
+void require_address_of(const ReadyLine& line, std::string_view host,
+                        const std::vector<std::string>& known);
+
+/// @param host  who has printed it, for the error
+/// @throws MeasurementError  sessions with it are impossible: both releases and protocol numbers
+void require_our_protocol(const ReadyLine& line, std::string_view host);
 
 }  // namespace rdmameter

@@ -94,7 +94,8 @@ bool RemoteServer::read_lines() {
   for (std::size_t end; (end = unread_.find('\n')) != unread_.npos; unread_.erase(0, end + 1)) {
     const auto ready = ReadyLine::parse(std::string_view(unread_).substr(0, end));
     if (!ready) continue;
-    require_usable(*ready, start_.host, addresses_of(start_.host));
+    require_our_protocol(*ready, start_.host);
+    require_address_of(*ready, start_.host, addresses_of(start_.host));
     address_ = ready->address;
   }
   if (unread_.size() > kMaxNoiseBytes)

@@ -13,13 +13,13 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-const ReadyLine kReady{"1.2.3", kProtocolVersion, {"2001:db8::1", 40123}};
+const ReadyLine kReady{"1.2.3", 7, {"2001:db8::1", 40123}};
 
 TEST(ReadyLine, IsReadAsItWasWritten) {
   const auto line = ReadyLine::parse(kReady.text());
   ASSERT_TRUE(line);
   EXPECT_EQ(line->version, "1.2.3");
-  EXPECT_EQ(line->protocol, kProtocolVersion);
+  EXPECT_EQ(line->protocol, 7U);
   EXPECT_EQ(line->address.text(), "[2001:db8::1]:40123");
 }
 
@@ -41,10 +41,11 @@ TEST(ReadyLine, MustHaveItsFieldsInTheirRanges) {
 
 TEST(ReadyLine, OfAnotherProtocolIsRefusedWithBothReleasesAndNumbers) {
   ReadyLine line = kReady;
-  EXPECT_NO_THROW(require_usable(line, "node7", {}));
+  line.protocol = kProtocolVersion;
+  EXPECT_NO_THROW(require_our_protocol(line, "node7"));
   line.protocol = kProtocolVersion + 1;
   try {
-    require_usable(line, "node7", {});
+    require_our_protocol(line, "node7");
     FAIL();
   } catch (const MeasurementError& error) {
     EXPECT_THAT(error.what(),
@@ -58,7 +59,7 @@ std::string why_not_followed(const std::string& address, const std::vector<std::
   ReadyLine line = kReady;
   line.address.host = address;
   try {
-    require_usable(line, "node7", known);
+    require_address_of(line, "node7", known);
   } catch (const MeasurementError& error) {
     return error.what();
   }
