@@ -4,7 +4,6 @@
 // environment asks for them.
 #pragma once
 
-#include <cstdint>
 #include <optional>
 #include <string_view>
 

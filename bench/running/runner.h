@@ -68,7 +68,7 @@ struct CaseRange {
 
 /// What a run is of, and what takes part in it; all of it is borrowed.
 struct RunParts {
-  const std::vector<PlannedCase>& cases;  ///< those that the filter selected
+  const std::vector<PlannedCase>& cases;  ///< those of the run
   Measurer& measurer;
   const StopFlag& stop;
   RunListener& listener;

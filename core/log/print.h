@@ -44,6 +44,7 @@ void print(fmt::format_string<Values...> format, Values&&... values) {
 /// @return  has all arrived that was printed so far?
 bool flush_print() noexcept;
 
+/// Prints text and flushes. @return  as flush_print()
 inline bool print_now(std::string_view text) noexcept {
   print_text(text);
   return flush_print();
