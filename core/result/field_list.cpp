@@ -17,9 +17,9 @@ void FieldWriter::extra(const Json& more) {
   }
 }
 
-Json FieldWriter::to_json(const NamedCounts& counts, const FieldRule&) {
+Json FieldWriter::to_json(const NamedCounts& counts, const FieldRule& rule) const {
   Json json = Json::object();
-  for (const auto& [name, count] : counts) json[name] = count_to_json(count);
+  for (const auto& [name, count] : counts) json[name] = to_json(count, rule);
   return json;
 }
 

@@ -119,7 +119,7 @@ class FieldWriter {
   }
   static Json to_json(const std::string& value, const FieldRule&) { return value; }
   static Json to_json(const Json& value, const FieldRule&) { return value; }
-  static Json to_json(const NamedCounts& counts, const FieldRule& rule);
+  Json to_json(const NamedCounts& counts, const FieldRule& rule) const;
   Json to_json(const std::unsigned_integral auto& value, const FieldRule&) const {
     return form_ == FieldForm::message ? Json(value) : count_to_json(value);
   }

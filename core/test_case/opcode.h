@@ -114,8 +114,7 @@ constexpr const OpcodeTraits& traits(Opcode opcode) {
   return kOpcodes[static_cast<std::size_t>(opcode)];
 }
 
-/// The verb that a control path test calls. Verbs for one kind of object stand side by side: see
-/// object_of().
+/// The verb that a control path test calls.
 enum class Verb : std::uint64_t {
   reg_mr,
   dereg_mr,
@@ -131,7 +130,7 @@ enum class Verb : std::uint64_t {
   bind_mw_1,      ///< a memory window of type 1, by ibv_bind_mw
   bind_mw_2,      ///< of type 2, by a request of the send queue
   invalidate_mw,  ///< of type 2
-  // A responder takes part in these, and in none before them: see has_responder().
+  // A responder takes part in these: see has_responder().
   connect,          ///< all of it, of one more QP
   cm_resolve_addr,  ///< rdma_cm's steps of it
   cm_resolve_route,
@@ -141,12 +140,36 @@ enum class Verb : std::uint64_t {
 /// What a control path test calls its verb for.
 enum class ControlObject : std::uint8_t { memory, cq, qp, ah, window, connection };
 
+/// @param verb  one of the list, which a number from the wire need not be
 constexpr ControlObject object_of(Verb verb) {
-  if (verb <= Verb::dereg_mr) return ControlObject::memory;
-  if (verb <= Verb::destroy_cq) return ControlObject::cq;
-  if (verb <= Verb::modify_qp_rts) return ControlObject::qp;
-  if (verb <= Verb::destroy_ah) return ControlObject::ah;
-  return verb <= Verb::invalidate_mw ? ControlObject::window : ControlObject::connection;
+  switch (verb) {
+    using enum Verb;
+    case reg_mr:
+    case dereg_mr:
+      return ControlObject::memory;
+    case create_cq:
+    case destroy_cq:
+      return ControlObject::cq;
+    case create_qp:
+    case destroy_qp:
+    case modify_qp_init:
+    case modify_qp_rtr:
+    case modify_qp_rts:
+      return ControlObject::qp;
+    case create_ah:
+    case destroy_ah:
+      return ControlObject::ah;
+    case bind_mw_1:
+    case bind_mw_2:
+    case invalidate_mw:
+      return ControlObject::window;
+    case connect:
+    case cm_resolve_addr:
+    case cm_resolve_route:
+    case cm_connect:
+      break;
+  }
+  return ControlObject::connection;
 }
 
 /// Does a responder take part?

@@ -85,7 +85,7 @@ void finish(Comparison& comparison, const std::vector<Pair>& pairs, const Batche
   Judgement judgement = judge_cases(pairs, batches, how);
   comparison.cases = std::move(judgement.cases);
   comparison.batches = std::move(judgement.batches);
-  comparison.gates = check_gates(gates.limits, gated.sides[comparison.sides ? 1 : 0]);
+  comparison.gates = check_gates(gates.limits, gated.sides[gated.two_sides()]);
   std::ranges::move(check_relative_gates(gates.relative, comparison.cases),
                     std::back_inserter(comparison.gates));
   if (comparison.work_gate)
