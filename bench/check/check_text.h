@@ -2,7 +2,6 @@
 // What a check has found, for people: one screen, or one line.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <span>
 #include <string>
 #include <vector>

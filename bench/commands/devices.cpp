@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // rdmameter devices: what is here.
-#include <fmt/format.h>
 
 #include <memory>
 

@@ -2,8 +2,6 @@
 // rdmameter merge: several runs in one file.
 #include "reports/merge.h"
 
-#include <fmt/format.h>
-
 #include <memory>
 
 #include "bench/options/command.h"

@@ -8,7 +8,6 @@
 #include <filesystem>
 #include <memory>
 #include <stdexcept>
-#include <string_view>
 #include <system_error>
 #include <vector>
 

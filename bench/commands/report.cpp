@@ -2,8 +2,6 @@
 // rdmameter report: results as one page.
 #include "bench/commands/report.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <memory>
 #include <optional>

@@ -2,8 +2,6 @@
 // rdmameter show: results at a terminal.
 #include "reports/show.h"
 
-#include <fmt/format.h>
-
 #include <memory>
 
 #include "bench/options/command.h"

@@ -4,7 +4,6 @@
 #include <CLI/App.hpp>
 #include <algorithm>
 #include <cctype>
-#include <memory>
 
 #include "core/base/parse_value.h"
 #include "reports/text/text.h"

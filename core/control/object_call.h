@@ -2,7 +2,6 @@
 // Calls of the verb that makes objects of a kind, and of the verb that frees them.
 #pragma once
 
-#include <string>
 #include <string_view>
 #include <vector>
 

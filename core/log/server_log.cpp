@@ -16,7 +16,6 @@
 #include <deque>
 #include <mutex>
 #include <string>
-#include <thread>
 
 #include "core/base/ip_address.h"
 #include "core/base/printable.h"

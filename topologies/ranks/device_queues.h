@@ -3,7 +3,6 @@
 // barrier, which are RC whatever the graph.
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <map>
 #include <memory>

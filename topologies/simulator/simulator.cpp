@@ -4,7 +4,6 @@
 #include <bit>
 #include <deque>
 #include <exception>
-#include <memory>
 #include <vector>
 
 #include "core/base/error.h"

@@ -5,7 +5,6 @@
 
 #include <infiniband/verbs.h>
 
-#include <optional>
 #include <span>
 #include <string>
 

@@ -6,7 +6,6 @@
 #include <concepts>
 #include <functional>
 #include <numeric>
-#include <string>
 
 #include "core/base/lists.h"
 #include "core/result/row_fields.h"

@@ -6,7 +6,6 @@
 #include <memory>
 #include <optional>
 #include <span>
-#include <vector>
 
 #include "core/engine/loop/loop_state.h"
 #include "core/result/row.h"

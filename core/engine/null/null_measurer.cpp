@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/null/null_measurer.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 

@@ -5,7 +5,6 @@
 #include <cmath>
 #include <map>
 #include <string>
-#include <utility>
 
 #include "core/base/error.h"
 #include "reports/summary/facts.h"

@@ -6,8 +6,6 @@
 #include <pmix.h>
 
 #include <chrono>
-#include <cstdint>
-#include <memory>
 #include <string>
 #include <vector>
 

@@ -5,8 +5,6 @@
 
 #include <chrono>
 #include <deque>
-#include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "topologies/ranks/bootstrap/ranks.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <bit>
 #include <cstdint>
