@@ -32,7 +32,6 @@
 #include "core/session/protocol.h"
 #include "core/test_case/test_case.h"
 #include "core/wire/wait.h"
-#include "reports/text/terminal_lines.h"
 #include "reports/text/text.h"
 #include "topologies/axes/rank_axes.h"
 

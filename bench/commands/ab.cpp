@@ -29,7 +29,6 @@
 #include "core/result/result_file.h"
 #include "core/wire/wait.h"
 #include "reports/compare/output.h"
-#include "reports/text/terminal_lines.h"
 #include "reports/text/text.h"
 
 namespace rdmameter {

@@ -23,7 +23,7 @@
 #include "core/base/error.h"
 #include "core/log/print.h"
 #include "reports/merge.h"
-#include "reports/text/terminal_lines.h"
+#include "reports/text/text.h"
 
 namespace rdmameter {
 namespace {

@@ -7,7 +7,7 @@
 #include "core/log/print.h"
 #include "core/result/json_text.h"
 #include "core/verbs/device.h"
-#include "reports/text/terminal_lines.h"
+#include "reports/text/text.h"
 
 namespace rdmameter {
 namespace {

@@ -11,7 +11,6 @@
 #include "core/base/printable.h"
 #include "core/log/print.h"
 #include "reports/history/series.h"
-#include "reports/text/terminal_lines.h"
 #include "reports/text/text.h"
 
 namespace rdmameter {

@@ -6,7 +6,7 @@
 
 #include "bench/options/command.h"
 #include "core/base/error.h"
-#include "reports/text/terminal_lines.h"
+#include "reports/text/text.h"
 
 namespace rdmameter {
 namespace {

@@ -23,7 +23,7 @@
 #include "reports/figures/ablation.h"
 #include "reports/figures/retransmit_stalls.h"
 #include "reports/stats/sample.h"
-#include "reports/text/terminal_lines.h"
+#include "reports/text/text.h"
 
 namespace rdmameter {
 namespace {

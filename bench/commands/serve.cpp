@@ -26,7 +26,7 @@
 #include "core/wire/auth.h"
 #include "core/wire/token_file.h"
 #include "core/wire/watcher.h"
-#include "reports/text/terminal_lines.h"
+#include "reports/text/text.h"
 
 namespace rdmameter {
 namespace {

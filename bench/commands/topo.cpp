@@ -25,7 +25,6 @@
 #include "core/log/print.h"
 #include "core/result/output_file.h"
 #include "core/wire/wait.h"
-#include "reports/text/terminal_lines.h"
 #include "reports/text/text.h"
 #include "reports/topology/topology_text.h"
 #include "topologies/axes/rank_axes.h"

@@ -23,7 +23,7 @@
 #include "core/base/lists.h"
 #include "core/base/parse_value.h"
 #include "core/log/print.h"
-#include "reports/text/terminal_lines.h"
+#include "reports/text/text.h"
 
 namespace rdmameter {
 namespace {

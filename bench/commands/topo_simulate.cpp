@@ -16,7 +16,7 @@
 #include "reports/stats/sample.h"
 #include "reports/summary/facts.h"
 #include "reports/text/table.h"
-#include "reports/text/terminal_lines.h"
+#include "reports/text/text.h"
 #include "reports/topology/model/model.h"
 #include "reports/topology/model/rank_places.h"
 #include "reports/topology/model_text.h"

@@ -11,7 +11,6 @@
 
 #include "core/log/print.h"
 #include "reports/summary/facts.h"
-#include "reports/text/terminal_lines.h"
 #include "reports/text/text.h"
 
 namespace rdmameter {

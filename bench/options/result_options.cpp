@@ -15,7 +15,6 @@
 #include "core/result/result_file.h"
 #include "reports/compare/gate.h"
 #include "reports/compare/output.h"
-#include "reports/text/terminal_lines.h"
 #include "reports/text/text.h"
 
 namespace rdmameter {

@@ -12,7 +12,7 @@
 #include "core/engine/placement/placement.h"
 #include "core/server/call_filter.h"
 #include "core/server/server.h"
-#include "reports/text/terminal_lines.h"
+#include "reports/text/text.h"
 
 namespace rdmameter {
 

@@ -25,7 +25,7 @@
 #include "core/result/result_file.h"
 #include "core/result/row_json.h"
 #include "reports/summary/facts.h"
-#include "reports/text/terminal_lines.h"
+#include "reports/text/text.h"
 
 namespace rdmameter {
 namespace {

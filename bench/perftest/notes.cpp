@@ -9,7 +9,7 @@
 
 #include "core/base/printable.h"
 #include "core/log/print.h"
-#include "reports/text/terminal_lines.h"
+#include "reports/text/text.h"
 
 namespace rdmameter {
 

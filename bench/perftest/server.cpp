@@ -35,7 +35,7 @@
 #include "core/server/session_process.h"
 #include "core/test_case/test_case.h"
 #include "core/verbs/port_choice.h"
-#include "reports/text/terminal_lines.h"
+#include "reports/text/text.h"
 
 namespace rdmameter {
 namespace {

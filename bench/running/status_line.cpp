@@ -16,7 +16,6 @@
 #include "core/base/printable.h"
 #include "core/log/print.h"
 #include "reports/summary/metric.h"
-#include "reports/text/terminal_lines.h"
 #include "reports/text/text.h"
 
 namespace rdmameter {

@@ -18,7 +18,6 @@
 #include "reports/summary/facts.h"
 #include "reports/summary/line_rate.h"
 #include "reports/summary/summary.h"
-#include "reports/text/terminal_lines.h"
 #include "reports/text/text.h"
 #include "reports/text/until_text.h"
 

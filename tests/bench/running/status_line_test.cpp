@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "reports/text/terminal_lines.h"
+#include "reports/text/text.h"
 
 namespace rdmameter {
 namespace {
