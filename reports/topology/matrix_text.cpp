@@ -177,15 +177,14 @@ std::string draw_matrix(const Matrix& matrix_ns, const TextStyle& style, const R
 std::string matrix_kinds_text(const TopologyCase& one, const Matrix& matrix_ns) {
   const RankPlaces& places = one.places;
   if (places.size() != matrix_ns.size()) return "";
-  ByKind<std::vector<double>> times_ns;
+  ByKind<std::vector<double>> by_kind;
   for (const auto& [from, to, ns] : times_of(matrix_ns))
-    if (from != to) times_ns[kind_of(places[from], places[to])].push_back(ns);
+    if (from != to) by_kind[kind_of(places[from], places[to])].push_back(ns);
   const PairNumbers numbers = pair_numbers(one);
   std::vector<std::string> medians;
   for (const auto& [kind, name] : kPairKindNames)
-    if (!times_ns[kind].empty())
-      medians.push_back(
-          fmt::format("{} {}", name, numbers.text(median(std::move(times_ns[kind])))));
+    if (!by_kind[kind].empty())
+      medians.push_back(fmt::format("{} {}", name, numbers.text(median(std::move(by_kind[kind])))));
   if (medians.size() < 2) return "";
   return fmt::format("median by kind of pair: {}", fmt::join(medians, ", "));
 }
