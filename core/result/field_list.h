@@ -42,6 +42,9 @@ concept Is = std::same_as<std::remove_const_t<Data>, Struct>;
 template <class Value>
 concept IsArray = std::same_as<Value, std::vector<typename Value::value_type>>;
 
+/// Room for so many at first: a row has about fifty.
+inline constexpr std::size_t kRoomForKeys = 16;
+
 /// The form into which a list is written.
 enum class FieldForm : std::uint8_t { file, message };
 
@@ -63,12 +66,16 @@ struct FieldRule {
 
 class FieldWriter {
  public:
-  explicit FieldWriter(FieldForm form = FieldForm::file) : form_(form) {}
+  explicit FieldWriter(FieldForm form = FieldForm::file) : form_(form) {
+    object_.reserve(kRoomForKeys);
+    keys_.reserve(kRoomForKeys);
+  }
 
   template <class Value>
   void operator()(const char* key, const Value& value, const FieldRule& rule = {}) {
     keys_.emplace_back(key);
-    if (form_ == FieldForm::message || !absent(value, rule)) json_[key] = to_json(value, rule);
+    if (form_ == FieldForm::message || !absent(value, rule))
+      object_.emplace_back(key, to_json(value, rule));
   }
   /// A value that JSON has as a text: by text(value), and parse(text), which gives an optional.
   void coded(const char* key, const auto& value, const auto& text, const auto&) {
@@ -86,7 +93,7 @@ class FieldWriter {
   }
   void constant(const char* key, const auto& value) {
     keys_.emplace_back(key);
-    json_[key] = value;
+    object_.emplace_back(key, value);
   }
   void derived(const char* key, const auto& make) { (*this)(key, make()); }
   /// Large data: not read where only metrics are wanted.
@@ -146,13 +153,14 @@ class FieldWriter {
 
   const FieldForm form_;
   Json json_ = Json::object();
+  Json::object_t& object_ = json_.get_ref<Json::object_t&>();  ///< a list has each key once
   std::vector<std::string_view> keys_;
 };
 
 class FieldReader {
  public:
   explicit FieldReader(const CheckedJson& json) : json_(json), object_(json.object()) {
-    keys_.reserve(kMostKeys);
+    keys_.reserve(kRoomForKeys);
   }
 
   template <class Value>
@@ -208,8 +216,6 @@ class FieldReader {
   void extra(Json& more) const;
 
  private:
-  static constexpr std::size_t kMostKeys = 48;  ///< of a row; no limit
-
   /// The fast way for a correct value, which makes no path for an error.
   /// @return  false: it is not, or not of these types
   template <class Value>
