@@ -13,7 +13,9 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <span>
 #include <utility>
+#include <vector>
 
 namespace rdmameter {
 namespace {
@@ -40,9 +42,9 @@ bool is_perftest(const std::array<char, kHeaderBytes>& header) noexcept {
 
 /// What a message's text demands of its parser.
 struct Shape {
-  unsigned depth = 0;            ///< of nested arrays and objects
-  std::size_t members = 0;       ///< of the largest object, down to kMessageDepth
-  std::size_t parsed_bytes = 0;  ///< at most, beyond the text of strings
+  unsigned depth = 0;                  ///< of nested arrays and objects
+  std::vector<std::uint32_t> members;  ///< of each object down to kMessageDepth, in their order
+  std::size_t parsed_bytes = 0;        ///< at most, beyond the text of strings
 };
 
 /// Of a character outside strings. Each comma, colon and bracket stands for a value; what its kind
@@ -66,10 +68,10 @@ std::size_t parsed_bytes_of(char each) noexcept {
 
 /// Looks at brackets, commas and colons outside strings. The parser itself does not recurse, but
 /// whatever walks its result later (dump, comparison) does.
-Shape shape_of(std::string_view text) noexcept {
+Shape shape_of(std::string_view text) {
   Shape shape;
   unsigned depth = 0;
-  std::array<std::size_t, kMessageDepth + 1> members{};  // by depth
+  std::array<std::size_t, kMessageDepth + 1> object{};  // by depth, where an object is open there
   bool in_string = false;
   for (std::size_t at = 0; at < text.size(); ++at) {
     const char each = text[at];
@@ -82,14 +84,76 @@ Shape shape_of(std::string_view text) noexcept {
     if (each == '"') in_string = true;
     if (each == '[' || each == '{') {
       shape.depth = std::max(shape.depth, ++depth);
-      if (depth <= kMessageDepth) members[depth] = 0;
+      if (each == '{' && depth <= kMessageDepth) {
+        object[depth] = shape.members.size();
+        shape.members.push_back(0);
+      }
     }
     if ((each == ']' || each == '}') && depth > 0) --depth;
-    if (each == ':' && depth <= kMessageDepth)
-      shape.members = std::max(shape.members, ++members[depth]);
+    if (each == ':' && depth <= kMessageDepth && !shape.members.empty())
+      ++shape.members[object[depth]];
   }
   return shape;
 }
+
+/// Makes JSON of what the parser finds (nlohmann's SAX interface). The library's own maker does not
+/// know how many members an object will have, and copies all of them whenever it grows.
+class MessageMaker {
+ public:
+  /// @param members  of each object, in their order; borrowed
+  explicit MessageMaker(std::span<const std::uint32_t> members) : members_(members) {}
+
+  bool null() { return add(nullptr); }
+  bool boolean(bool value) { return add(value); }
+  bool number_integer(std::int64_t value) { return add(value); }
+  bool number_unsigned(std::uint64_t value) { return add(value); }
+  bool number_float(double value, const std::string&) { return add(value); }
+  bool string(std::string& value) { return add(std::move(value)); }
+  bool binary(Json::binary_t&) { return false; }  // no text has it
+  bool start_object(std::size_t) {
+    open(Json::object());
+    open_.back()->get_ref<Json::object_t&>().reserve(members_[objects_++]);
+    return true;
+  }
+  bool start_array(std::size_t) { return open(Json::array()); }
+  bool end_object() { return close(); }
+  bool end_array() { return close(); }
+  /// @return  false, which ends the parsing: the object has that key
+  bool key(std::string& key) {
+    const auto& object = open_.back()->get_ref<const Json::object_t&>();
+    key_ = std::move(key);
+    return std::ranges::find(object, key_, &Json::object_t::value_type::first) == object.end();
+  }
+  bool parse_error(std::size_t, const std::string&, const auto& error) { throw error; }
+
+  Json take() { return std::move(whole_); }
+
+ private:
+  bool add(Json value) {
+    place(std::move(value));
+    return true;
+  }
+  bool open(Json value) {
+    open_.push_back(&place(std::move(value)));
+    return true;
+  }
+  bool close() {
+    open_.pop_back();
+    return true;
+  }
+  Json& place(Json value) {
+    if (open_.empty()) return whole_ = std::move(value);
+    if (open_.back()->is_array()) return open_.back()->emplace_back(std::move(value));
+    auto& object = open_.back()->get_ref<Json::object_t&>();
+    return object.emplace_back(std::move(key_), std::move(value)).second;
+  }
+
+  const std::span<const std::uint32_t> members_;
+  std::size_t objects_ = 0;
+  Json whole_;
+  std::vector<Json*> open_;  ///< from the outermost object or array to the innermost
+  std::string key_;          ///< of the next value
+};
 
 }  // namespace
 
@@ -114,22 +178,24 @@ Json parse_message(std::string_view text, const std::string& peer, std::size_t m
   const Shape shape = shape_of(text);
   if (shape.depth > kMessageDepth)
     throw refuse(fmt::format("it is nested more than {} deep", kMessageDepth));
-  if (shape.members > kMessageMembers)
+  if (!shape.members.empty() && std::ranges::max(shape.members) > kMessageMembers)
     throw refuse(fmt::format("an object in it has more than {} members", kMessageMembers));
   if (shape.parsed_bytes > max_parsed_bytes)
     throw refuse(fmt::format("it has so many values that they would take more than {} MiB",
                              max_parsed_bytes >> 20));
   // The parser takes a NUL for the end and would not look at what follows.
   if (text.find('\0') != std::string_view::npos) throw refuse("it holds a NUL");
-  Json message;
+  MessageMaker maker(shape.members);
   try {
-    message = Json::parse(text.begin(), text.end());
+    if (!Json::sax_parse(text.begin(), text.end(), &maker))
+      throw refuse("an object in it has a key twice");
   } catch (const nlohmann::json::parse_error& error) {
     throw refuse(fmt::format("bad JSON or bad UTF-8 at byte {} of {}",
                              std::min(error.byte, text.size()), text.size()));
   } catch (const nlohmann::json::exception&) {
     throw refuse("a number is out of range");
   }
+  Json message = maker.take();
   if (!message.is_object()) throw refuse("it is not a JSON object");
   return message;
 }

@@ -195,6 +195,18 @@ TEST(Channel, RefusesAnObjectOfVeryManyMembersAndTakesWhatTheLimitAllows) {
     EXPECT_THAT(failure_of(text).what(), HasSubstr("more than 1024 members"));
 }
 
+TEST(Channel, RefusesAnObjectThatHasAKeyTwice) {
+  EXPECT_THAT(failure_of(R"({"a":1,"a":1})").what(), HasSubstr("a key twice"));
+  EXPECT_THAT(failure_of(R"({"a":[0,{"b":{},"c":2,"b":1}]})").what(), HasSubstr("a key twice"));
+  EXPECT_NO_THROW(parse_message(R"({"a":{"b":1},"b":[{"a":1},{"a":2}]})", "the peer"));
+}
+
+TEST(Channel, ReadsAllThatAMessageMayHold) {
+  const std::string text =
+      R"({"z":null,"a":[true,false,-1,18446744073709551615,2.5,"\u00e9\"",[],{}],"o":{"y":{"x":[[1],[2]]},"b":""}})";
+  EXPECT_EQ(parse_message(text, "the peer"), json::parse(text));
+}
+
 /// An object whose text is as long as a message may be, of one element again and again.
 std::string full_of(std::string_view element) {
   std::string body = "{\"a\":[";
