@@ -119,8 +119,8 @@ class Channel {
 
 /// Parses the JSON of one message: an object, nested at most kMessageDepth deep, none of more than
 /// kMessageMembers members, whose values take at most so many bytes; all is known before anything is
-/// allocated. No byte of it is repeated in the error's text, which may end up on a terminal or in a
-/// result file.
+/// allocated. No object of it has a key twice. No byte of it is repeated in the error's text, which
+/// may end up on a terminal or in a result file.
 /// @throws ChannelError (protocol) naming `peer`
 Json parse_message(std::string_view text, const std::string& peer,
                    std::size_t max_parsed_bytes = kParsedMessageBytes);
