@@ -16,8 +16,8 @@ namespace rdmameter {
 std::string matrix_svg(const Matrix& matrix_ns, const std::optional<Straggler>& straggler,
                        const RankCells& failed = {}, const PairNumbers& numbers = {});
 
-/// The ranks on a circle, or a torus' and hypercube's on their grid, and the edges between them; a
-/// straggler stands out. @return empty where the edges are not known, or too many to be told apart
+/// The ranks where their graph has its places, and the edges between them; a straggler stands out.
+/// @return empty where the edges are not known, or too many to be told apart
 std::string graph_svg(const TopologyData& topology, const std::optional<Straggler>& straggler);
 
 }  // namespace rdmameter

@@ -112,7 +112,7 @@ struct ShapeFigures {
 /// The most ranks that figures are made for.
 inline constexpr std::uint64_t kMaxPredictedRanks = 1U << 20;
 
-/// Where a rank stands in a picture, in any unit.
+/// Where a rank stands in a picture: to the right and down, in any unit, each its own.
 struct Place {
   double x, y;
 };
@@ -150,7 +150,8 @@ struct Shape {
   std::string (*why_not)(const ShapeArguments&, Rank ranks) = fits_any;
   /// To be called where why_not() is empty.
   Required<Graph(const ShapeArguments&, Rank ranks)> make;
-  /// Its closed form. @pre ranks are 2 to kMaxPredictedRanks
+  /// Its closed form. @pre ranks are 2 to kMaxPredictedRanks; arguments are any, also those that
+  /// why_not() refuses
   /// @return nothing: it does not exist at so many ranks (a hypercube of 6)
   Required<std::optional<ShapeFigures>(const ShapeArguments&, std::uint64_t ranks)> figures;
   /// To be called where why_not() is empty.
