@@ -9,53 +9,12 @@
 #include "core/test_case/peak_times.h"
 
 namespace rdmameter {
-namespace {
 
-/// What no option says. A default of `rdmameter run` that changes must not change perftest mode:
-/// whatever perftest has an option for, or does in one way alone, is set here. (As axes that are
-/// given they would all be in the names of rows.)
-constexpr std::pair<std::string_view, const char*> kUnsaid[] = {{"threads", "1"},
-                                                                {"sharers", "1"},
-                                                                {"bidirectional", "off"},
-                                                                {"peers", "1"},
-                                                                {"recv-post-list", "auto"},
-                                                                {"sge", "1"},
-                                                                {"recv-sge", "1"},
-                                                                {"cq", "classic"},
-                                                                {"cq-sharing", "shared"},
-                                                                {"outstanding-reads", "auto"},
-                                                                {"timestamps", "off"},
-                                                                {"recv", "rq"},
-                                                                {"gpu-registration", "auto"},
-                                                                {"mtu", "auto"},
-                                                                {"wait", "auto"},
-                                                                {"comp-vector", "0"},
-                                                                {"verify", "off"},
-                                                                {"sl", "0"},
-                                                                {"tclass", "0"},
-                                                                {"flow-label", "0"},
-                                                                {"pkey-index", "0"},
-                                                                {"qp-timeout", "14"},
-                                                                {"retry-count", "7"},
-                                                                {"rnr-retry", "7"},
-                                                                {"min-rnr-timer", "12"},
-                                                                {"memory", "host"},
-                                                                {"peer-memory", "host"},
-                                                                {"mr-per-qp", "off"},
-                                                                {"odp", "off"},
-                                                                {"peak", "off"},
-                                                                {"blame", "off"}};
-
-}  // namespace
-
+// What perftest has no option for is as `run` has it by default. Where that changes,
+// golden_defaults.txt tells, and translate() has to say what perftest does.
 std::vector<PlannedCase> perftest_cases(const PerftestPlan& plan) {
   std::vector<PlannedCase> cases = plan_cases(plan.tests, plan.axes);
   for (PlannedCase& planned : cases) {
-    for (const auto& [name, text] : kUnsaid) {
-      const Axis& axis = *find_axis(name);
-      if (find_given(plan.axes, name) == nullptr && axis.applies(planned.test_case))
-        set_axis(planned.test_case, axis, text);
-    }
     planned.test_case.queues.signal_by_default = !(plan.tool->bandwidth && plan.has("cq-mod"));
     // What would take too much memory for its times has none.
     planned.test_case.peak = plan.report.peak && peak_bytes(planned.test_case) <= kMaxPeakBytes;
