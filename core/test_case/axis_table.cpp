@@ -174,6 +174,11 @@ constexpr NumberField registration = number_field<&TestCase::registration, Membe
 using Queues = QueueSettings;
 using Path = PathSettings;
 
+constexpr Axis not_of_iwarp(Axis axis) {
+  axis.of_iwarp = false;
+  return axis;
+}
+
 // Limits: a message is at most 2^31 bytes (IBTA vol. 1, message size); port and GID numbers are 8
 // bits wide in ibv_ah_attr; signal_every is bounded by what a chain of prebuilt WRs
 // may hold (why_impossible).
@@ -273,8 +278,8 @@ const std::array kAxes{
          "connect the QPs by addresses exchanged over the session (tcp), or by rdma_cm (cm); an "
          "iWARP device takes cm alone, and has it by default",
          has_connect},
-    Axis{"mtu", "mtu_bytes", path<&Path::mtu_bytes>, choice, kMtus, "auto",
-         "path MTU [bytes]; auto: the smaller active MTU of the two ports", has_mtu},
+    not_of_iwarp({"mtu", "mtu_bytes", path<&Path::mtu_bytes>, choice, kMtus, "auto",
+                  "path MTU [bytes]; auto: the smaller active MTU of the two ports", has_mtu}),
     Axis{"iterations", "iterations", number_field<&TestCase::iterations>, count, kNone, "10000",
          "measured operations", always, 1, 1ULL << 40},
     Axis{"duration", "duration_ns", number_field<&TestCase::duration_ns>, seconds, kDurations,
@@ -315,34 +320,37 @@ const std::array kAxes{
          "of --blame: samples of this length or more are late; auto: those beyond p99 [s]", blames,
          100, 3600 * kSecond_ns},
 
-    Axis{"sl", "service_level", path<&Path::service_level>, count, kNone, "0",
-         "service level (on RoCE: the VLAN priority)", has_path, 0, 15},
+    not_of_iwarp({"sl", "service_level", path<&Path::service_level>, count, kNone, "0",
+                  "service level (on RoCE: the VLAN priority)", has_path, 0, 15}),
     Axis{
         "tclass", "traffic_class", path<&Path::traffic_class>, count, kNone, "0",
         "traffic class of the GRH (on RoCE v2 and iWARP: the IP header's TOS, so 4 times the DSCP)",
         has_path, 0, 255},
-    Axis{"flow-label", "flow_label", text_field<&TestCase::path, &Path::flow_label>, labels,
+    not_of_iwarp(
+        {"flow-label", "flow_label", text_field<&TestCase::path, &Path::flow_label>, labels,
          kFlowLabels, "0",
          "flow label of the GRH; spread, or a list: each QP its own, on RoCE v2 also its own UDP "
          "source port",
-         has_path, 0, kMaxFlowLabel},
+         has_path, 0, kMaxFlowLabel}),
     Axis{"pkey", "pkey", path<&Path::pkey>, hex, kFound, "auto",
          "partition key of both ends, by its value; auto: the initiator's at --pkey-index",
          has_path, 1, 0xffff},
     Axis{"pkey-index", "pkey_index", path<&Path::pkey_index>, count, kNone, "0",
          "entry of the initiator's partition table (of each rank's) whose key is used", has_path, 0,
          65535},
-    Axis{"qp-timeout", "qp_timeout", path<&Path::qp_timeout>, count, kNone, "14",
-         "wait for an acknowledgement: 4.096 us times 2 to the power of this; 0: for ever",
-         reliable, 0, 31},
-    Axis{"retry-count", "retry_count", path<&Path::retry_count>, count, kNone, "7",
-         "retries of a request that is not acknowledged", reliable, 0, 7},
-    Axis{"rnr-retry", "rnr_retry", path<&Path::rnr_retry>, count, kNone, "7",
-         "retries of a request that found no receive; 7: without end", can_be_not_ready, 0, 7},
-    Axis{"min-rnr-timer", "min_rnr_timer", path<&Path::min_rnr_timer>, count, kNone, "12",
+    not_of_iwarp({"qp-timeout", "qp_timeout", path<&Path::qp_timeout>, count, kNone, "14",
+                  "wait for an acknowledgement: 4.096 us times 2 to the power of this; 0: for ever",
+                  reliable, 0, 31}),
+    not_of_iwarp({"retry-count", "retry_count", path<&Path::retry_count>, count, kNone, "7",
+                  "retries of a request that is not acknowledged", reliable, 0, 7}),
+    not_of_iwarp({"rnr-retry", "rnr_retry", path<&Path::rnr_retry>, count, kNone, "7",
+                  "retries of a request that found no receive; 7: without end", can_be_not_ready, 0,
+                  7}),
+    not_of_iwarp(
+        {"min-rnr-timer", "min_rnr_timer", path<&Path::min_rnr_timer>, count, kNone, "12",
          "wait that a receiver without receives asks for, as a code of IBTA's table; 12: 0.64 ms, "
          "1: 0.01 ms, 31: 491 ms, 0: 655 ms",
-         can_be_not_ready, 0, 31},
+         can_be_not_ready, 0, 31}),
 
     Axis{"memory", "memory", text_field<&TestCase::initiator, &EndSettings::memory>, memory,
          kMemories, "host",

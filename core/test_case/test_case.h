@@ -385,6 +385,7 @@ struct Axis {
   bool (*applies)(const TestCase&);  ///< has it a meaning for this test and transport?
   std::uint64_t min = 0, max = 0;    ///< range of a number
   std::string_view bandwidth_default = latency_default;
+  bool of_iwarp = true;  ///< false: TCP and the driver have their own of it
 };
 
 /// The two options of which one rules, and the other is then unset.

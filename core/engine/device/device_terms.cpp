@@ -2,7 +2,6 @@
 #include "core/engine/device/device_terms.h"
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <string_view>
@@ -38,19 +37,16 @@ std::uint32_t paging_of(const ibv_odp_caps& odp, Transport transport) {
   return 0;
 }
 
-/// TCP and the driver have their own of these: the kernel's rdma_cm hands none of them to an iWARP
-/// driver (cma.c, cma_connect_iw() and cma_accept_iw()).
-constexpr std::array<std::string_view, 7> kOfOtherPaths{
-    "mtu", "sl", "flow-label", "qp-timeout", "retry-count", "rnr-retry", "min-rnr-timer"};
-
+/// The kernel's rdma_cm hands to an iWARP driver no axis that is not of iWARP (cma.c,
+/// cma_connect_iw() and cma_accept_iw()).
 void require_iwarp_path(const OpenDevice& device, const TestCase& test_case) {
   const std::string where = device.port.where();
-  for (const std::string_view option : kOfOtherPaths) {
-    const Axis& axis = *find_axis(option);
+  for (const Axis& axis : axes()) {
+    if (axis.of_iwarp) continue;
     if (const std::string asked = axis_text(test_case, axis); asked != axis.latency_default)
       throw Unsupported(
           "--{} {}: {} is an iWARP device, where TCP and the driver choose that: leave it out",
-          option, asked, where);
+          axis.option, asked, where);
   }
   if (test_case.path.traffic_class != 0 && !device.limits.takes_tos)
     throw Unsupported(
