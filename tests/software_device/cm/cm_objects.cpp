@@ -207,7 +207,7 @@ void connect_iwarp_qp(std::uint32_t qpn, std::uint32_t peer_qpn, std::uint8_t to
   qp->retry_count.store(7);
   qp->rnr_retry.store(7);
   qp->min_rnr_timer.store(1);
-  if (personality(qp->device).takes_tos) log_request(RequestStep::traffic_class, qpn, tos);
+  if (personality(qp->device).takes_tos) log_request("traffic_class", qpn, tos);
   qp->state.store(IBV_QPS_RTS);
 }
 

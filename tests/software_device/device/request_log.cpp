@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/software_device/device/request_log.h"
 
-#include <array>
 #include <cstdio>
 #include <deque>
 #include <mutex>
@@ -16,7 +15,7 @@ namespace {
 struct Entry {
   std::uint64_t at_ns;
   std::uint32_t qpn, number;
-  RequestStep step;
+  const char* what;
 };
 
 struct RequestLog {
@@ -38,22 +37,18 @@ RequestLog& request_log() {
   const std::string path = read->log + "." + std::to_string(own_pid());
   std::FILE* const file = std::fopen(path.c_str(), "w");
   if (file == nullptr) die("RDMAMETER_DEVICE_LOG: " + path + " cannot be written");
-  constexpr std::array kNames{"posted",        "polled",     "lost",          "duplicated",
-                              "overtaken",     "unreceived", "mtu_bytes",     "service_level",
-                              "traffic_class", "flow_label", "pkey_index",    "qp_timeout",
-                              "retry_count",   "rnr_retry",  "min_rnr_timer", "relaxed_ordering"};
   for (const Entry& entry : log.entries)
-    std::fprintf(file, "%s %u %u %llu\n", kNames[static_cast<std::size_t>(entry.step)], entry.qpn,
-                 entry.number, static_cast<unsigned long long>(entry.at_ns));
+    std::fprintf(file, "%s %u %u %llu\n", entry.what, entry.qpn, entry.number,
+                 static_cast<unsigned long long>(entry.at_ns));
   std::fclose(file);
 }
 
 }  // namespace
 
-void keep_in_log(RequestStep step, std::uint32_t qpn, std::uint32_t number) {
+void keep_in_log(const char* what, std::uint32_t qpn, std::uint32_t number) {
   RequestLog& log = request_log();
   const std::lock_guard locked(log.mutex);
-  log.entries.push_back({now_ns(), qpn, number, step});
+  log.entries.push_back({now_ns(), qpn, number, what});
 }
 
 }  // namespace rdmameter::software

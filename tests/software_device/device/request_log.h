@@ -9,35 +9,17 @@
 
 namespace rdmameter::software {
 
-enum class RequestStep : std::uint8_t {
-  posted,
-  polled,
-  lost,        ///< by the wire
-  duplicated,  ///< by the wire: the peer gets it twice
-  overtaken,   ///< by a later one
-  unreceived,  ///< the peer had no receive
+void keep_in_log(const char* what, std::uint32_t qpn, std::uint32_t number);
 
-  // What a QP or an address handle was given, as the axes of the program are named; `number` is the
-  // value.
-  mtu_bytes,
-  service_level,
-  traffic_class,
-  flow_label,
-  pkey_index,
-  qp_timeout,
-  retry_count,
-  rnr_retry,
-  min_rnr_timer,
-  relaxed_ordering,  ///< of a memory region, as that of QP 0
-};
-
-void keep_in_log(RequestStep step, std::uint32_t qpn, std::uint32_t number);
-
-/// A step of a send request. Nothing unless RDMAMETER_DEVICE_LOG is set.
-/// @param number  of the send queue's requests; `polled`: of the last one that is retired
-inline void log_request(RequestStep step, std::uint32_t qpn, std::uint32_t number) {
+/// What happens to a send request: "posted", "polled", "unreceived" (the peer had no receive), and by
+/// the wire "lost", "duplicated", "overtaken" (by a later one). What a QP, an address handle or a
+/// memory region is given is named as the program's rows name it; the number is its value. Nothing
+/// unless RDMAMETER_DEVICE_LOG is set.
+/// @param what    a literal
+/// @param number  of the send queue's requests; "polled": of the last one that is retired
+inline void log_request(const char* what, std::uint32_t qpn, std::uint32_t number) {
   if (!settings().log.empty()) [[unlikely]]
-    keep_in_log(step, qpn, number);
+    keep_in_log(what, qpn, number);
 }
 
 }  // namespace rdmameter::software

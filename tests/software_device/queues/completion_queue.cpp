@@ -96,7 +96,7 @@ bool take(SharedCq& cq, Cqe& cqe) {
   check_copy(cqe);
   check_status(cqe);
   if ((cqe.opcode & IBV_WC_RECV) == 0) {
-    log_request(RequestStep::polled, cqe.qpn, cqe.retires - 1);
+    log_request("polled", cqe.qpn, cqe.retires - 1);
     retire_requests(cqe.qpn, cqe.retires);
   }
   return true;

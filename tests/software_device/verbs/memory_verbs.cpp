@@ -68,7 +68,7 @@ ibv_mr* register_memory(ibv_pd* pd, void* address, std::size_t length, std::uint
   mr->handle = key >> 8;
   mr->lkey = mr->rkey = key;
   ++to_ours(pd).users;
-  log_request(RequestStep::relaxed_ordering, 0, (access & IBV_ACCESS_RELAXED_ORDERING) != 0);
+  log_request("relaxed_ordering", 0, (access & IBV_ACCESS_RELAXED_ORDERING) != 0);
   return mr;
 }
 

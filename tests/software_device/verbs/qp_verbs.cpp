@@ -238,25 +238,24 @@ void remember(ibv_qp_attr& known, const ibv_qp_attr& wanted, int mask) {
 }
 
 void log_path(std::uint32_t qpn, const ibv_ah_attr& path) {
-  log_request(RequestStep::service_level, qpn, path.sl);
+  log_request("service_level", qpn, path.sl);
   if (path.is_global == 0) return;
-  log_request(RequestStep::traffic_class, qpn, path.grh.traffic_class);
-  log_request(RequestStep::flow_label, qpn, path.grh.flow_label);
+  log_request("traffic_class", qpn, path.grh.traffic_class);
+  log_request("flow_label", qpn, path.grh.flow_label);
 }
 
 /// Into the log: what a QP is given of the axes that programs have.
 void log_attributes(std::uint32_t qpn, const ibv_qp_attr& given, int mask) {
-  const auto note = [&](int bit, RequestStep what, std::uint32_t value) {
+  const auto note = [&](int bit, const char* what, std::uint32_t value) {
     if ((mask & bit) != 0) log_request(what, qpn, value);
   };
   if ((mask & IBV_QP_AV) != 0) log_path(qpn, given.ah_attr);
-  if ((mask & IBV_QP_PATH_MTU) != 0)
-    log_request(RequestStep::mtu_bytes, qpn, bytes_of(given.path_mtu));
-  note(IBV_QP_PKEY_INDEX, RequestStep::pkey_index, given.pkey_index);
-  note(IBV_QP_TIMEOUT, RequestStep::qp_timeout, given.timeout);
-  note(IBV_QP_RETRY_CNT, RequestStep::retry_count, given.retry_cnt);
-  note(IBV_QP_RNR_RETRY, RequestStep::rnr_retry, given.rnr_retry);
-  note(IBV_QP_MIN_RNR_TIMER, RequestStep::min_rnr_timer, given.min_rnr_timer);
+  if ((mask & IBV_QP_PATH_MTU) != 0) log_request("mtu_bytes", qpn, bytes_of(given.path_mtu));
+  note(IBV_QP_PKEY_INDEX, "pkey_index", given.pkey_index);
+  note(IBV_QP_TIMEOUT, "qp_timeout", given.timeout);
+  note(IBV_QP_RETRY_CNT, "retry_count", given.retry_cnt);
+  note(IBV_QP_RNR_RETRY, "rnr_retry", given.rnr_retry);
+  note(IBV_QP_MIN_RNR_TIMER, "min_rnr_timer", given.min_rnr_timer);
 }
 
 /// What the device itself goes by.

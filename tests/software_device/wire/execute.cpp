@@ -148,7 +148,7 @@ Outcome after(const SharedQp& qp, Moved moved, const Outcome& done = {}) {
 /// What arrives for a QP whose receive queue is empty.
 Outcome no_receive(const SharedQp& qp, const SharedQp& peer, const Request& request) {
   if (!qp.reliable()) {
-    log_request(RequestStep::unreceived, qp.qpn, request.number);
+    log_request("unreceived", qp.qpn, request.number);
     return {};
   }
   // TCP has nothing that says so: the connection ends (RFC 5041, 8.2).

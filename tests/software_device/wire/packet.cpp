@@ -50,7 +50,7 @@ void let_pass(SharedQp& qp, std::uint64_t arrives_ns) {
   while (waited) {
     const Offset<Packet> each = std::exchange(waited, waited->next);
     each->overtaken = false;
-    log_request(RequestStep::overtaken, qp.qpn, each->request.number);
+    log_request("overtaken", qp.qpn, each->request.number);
     each->arrives_ns = arrives_ns;
     insert(qp, each);
   }
@@ -93,7 +93,7 @@ ibv_wc_status send_packet(SharedQp& qp, const Request& request, std::span<const 
   const std::uint64_t arrives_ns = arrival_ns(qp, path, left_ns);
   if (loses(qp, path)) {
     port.lost.fetch_add(1);
-    log_request(RequestStep::lost, qp.qpn, request.number);
+    log_request("lost", qp.qpn, request.number);
     release(packet.bytes, size_of(*packet));
     return IBV_WC_SUCCESS;
   }
@@ -107,7 +107,7 @@ ibv_wc_status send_packet(SharedQp& qp, const Request& request, std::span<const 
   let_pass(qp, arrives_ns);
   if (qp.datagram() && strikes(qp, path.duplicates)) {
     port.duplicated.fetch_add(1);
-    log_request(RequestStep::duplicated, qp.qpn, request.number);
+    log_request("duplicated", qp.qpn, request.number);
     duplicate(qp, *packet);
   }
   return IBV_WC_SUCCESS;

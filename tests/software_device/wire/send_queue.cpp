@@ -304,7 +304,7 @@ int post_send(SharedQp& qp, const ibv_send_wr& wr) {
   request.injected = injected.status;
   sq.unsignaled = is_signaled(qp, wr.send_flags) ? 0 : sq.unsignaled + 1;
   request.number = sq.posted++;
-  log_request(RequestStep::posted, qp.qpn, request.number);
+  log_request("posted", qp.qpn, request.number);
   if (failed) {
     flush_waiting(qp);
     flush_one(qp, request);
