@@ -92,7 +92,8 @@ const DeviceCase& checked_case(const OpenDevice& device, const DeviceCase& settl
          "use a smaller --size");
   if (test_case.transport == Transport::ud)
     hold("a UD message is one packet; bytes of payload", test_case.size_bytes,
-         device.port.active_mtu_bytes, "use a --size up to the MTU, or --transport rc");
+         device.port.active_mtu_bytes,
+         "use a --size up to the MTU" + or_transport(test_case, "rc"));
   hold("send WRs per QP", depths.send_wrs, limits.max_qp_wr, "use a smaller --depth");
   hold("QPs", test_case.qps, limits.max_qp, "use fewer --qps");
   if (posts_sends(test_case, role))
@@ -345,9 +346,8 @@ void Endpoint::explain_refusal(std::uint32_t wanted_inline, int error) {
           wanted_inline, where_, max, max);
   }
   if (srq_ && case_.transport != Transport::rc)
-    throw Unsupported(
-        "{} does not share receives among QPs of this transport: use --recv rq, or --transport rc",
-        where_);
+    throw Unsupported("{} does not share receives among QPs of this transport: use --recv rq{}",
+                      where_, or_transport(case_, "rc"));
   require_transport(device_, case_);
 }
 

@@ -43,7 +43,7 @@ void require_one_packet(const TestCase& test_case, std::uint64_t mtu_bytes) {
         "a UD message is one packet: {} bytes are more than the path's MTU of {}; use --size {} or "
         "less{}",
         test_case.size_bytes, mtu_bytes, mtu_bytes,
-        test_case.topology() ? "" : ", or --transport rc");
+        test_case.topology() ? "" : or_transport(test_case, "rc"));
 }
 
 QpPath path_between(const EndpointInfo& mine, std::uint8_t port_num, const TestCase& test_case,

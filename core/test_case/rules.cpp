@@ -29,8 +29,8 @@ std::string why_not_on_transport(const TestCase& c) {
   if (c.transport == Transport::ud && c.size_bytes > mtu)
     return fmt::format(
         "a UD message is one packet: {} bytes are more than the {}MTU of {}; use --size {} or "
-        "less, or --transport rc",
-        c.size_bytes, mtu_known ? "" : "largest ", mtu, mtu);
+        "less{}",
+        c.size_bytes, mtu_known ? "" : "largest ", mtu, mtu, or_transport(c, "rc"));
   return {};
 }
 
@@ -59,8 +59,10 @@ std::string why_not_labelled(const TestCase& c) {
   if (!FlowLabels(c.path.flow_label).per_qp()) return {};
   if (c.topology()) return "ranks have one flow label: use --flow-label N";
   if (c.transport == Transport::ud)
-    return "over UD a flow label belongs to the address handle, which all QPs share: use "
-           "--flow-label N, or --transport rc or uc";
+    return fmt::format(
+        "over UD a flow label belongs to the address handle, which all QPs share: use "
+        "--flow-label N{}",
+        or_transport(c, "rc or uc"));
   if (c.by_cm()) return "rdma_cm gives all QPs one path: use --flow-label N, or --connect tcp";
   return {};
 }
@@ -96,9 +98,10 @@ std::string why_not_in_memory(const TestCase& c) {
            "arrive before the others: use write_imm_lat";
   if (apart && (by_memory || numbered))
     return fmt::format(
-        "the CPU {} each message, and does not reach {} memory: use the same test with immediate{}",
+        "the CPU {} each message, and does not reach {} memory: use {}{}",
         by_memory ? "looks for the last byte of" : "writes a number into", apart_noun(c),
-        by_memory ? "" : ", or --transport rc");
+        c.ud_alone() ? "--memory host and --peer-memory host" : "the same test with immediate",
+        by_memory ? "" : or_transport(c, "rc"));
   // Opened memory is each machine's own, in both directions.
   const bool sent_apart = !cpu_reaches(c.initiator.memory) ||
                           (!cpu_reaches(c.responder.memory) && pongs) ||

@@ -20,6 +20,10 @@
 
 namespace rdmameter {
 
+std::string or_transport(const TestCase& test_case, std::string_view words) {
+  return test_case.ud_alone() ? "" : fmt::format(", or --transport {}", words);
+}
+
 std::vector<std::string> split_devices(std::string_view text) {
   const auto names = split(text, {&kDeviceSeparator, 1});
   return {names.begin(), names.end()};

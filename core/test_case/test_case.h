@@ -295,7 +295,7 @@ struct TestCase {
   bool ud_alone() const noexcept { return traits(opcode).ud_alone; }
   /// Does a send go to all peers at once?
   bool multicast() const noexcept { return opcode == Opcode::mcast_send; }
-  /// Is it, or has the mix, such an operation? No other opcode's name contains this word.
+  /// Is it, or has the mix, such an operation? No other word of a mix contains this one.
   bool mixes_sends() const noexcept {
     return mixed() && mix.find(traits(Opcode::send).name) != std::string::npos;
   }
@@ -425,6 +425,10 @@ bool has_part(const TestCase& test_case, bool OpcodeTraits::*trait);
 
 /// Requests that an open loop offers [1/s]; of a mix bits are those of the mean size.
 double messages_per_s(const TestCase& test_case);
+
+/// The end of a remedy: ", or --transport " and these words; nothing for a test that has no transport
+/// to choose.
+std::string or_transport(const TestCase& test_case, std::string_view words);
 
 /// "mlx5_0+mlx5_1"; of nothing one empty name.
 std::vector<std::string> split_devices(std::string_view text);

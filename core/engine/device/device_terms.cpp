@@ -80,7 +80,8 @@ void require_iwarp_has(const OpenDevice& device, const TestCase& test_case) {
     throw Unsupported("{} is an iWARP device, which has no {}: {}", device.port.where(), what,
                       remedy);
   };
-  if (test_case.multicast()) lacks("multicast", "use a test over --transport rc");
+  if (test_case.ud_alone())
+    lacks(test_case.multicast() ? "multicast" : "UD", "use a test over --transport rc");
   if (test_case.transport != Transport::rc)
     lacks(test_case.transport == Transport::uc ? "UC" : "UD", "use --transport rc");
   if (has_part(test_case, &OpcodeTraits::atomic) && !device_has(device.limits, "atomics"))
@@ -104,8 +105,8 @@ void require_posts(const OpenDevice& device, const TestCase& test_case,
 
 void require_transport(const OpenDevice& device, const TestCase& test_case) {
   if (lacks_transport(*device.context, test_case.transport))
-    throw Unsupported("{} has no QPs of {}: use another --transport", device.port.where(),
-                      transport_text(test_case));
+    throw Unsupported("{} has no QPs of {}: use {}another --transport", device.port.where(),
+                      transport_text(test_case), test_case.ud_alone() ? "a test over " : "");
 }
 
 void require_connectable(const OpenDevice& device) {
@@ -140,7 +141,7 @@ void require_paging(const DeviceLimits& limits, const TestCase& test_case, std::
     if ((lacks & use) != 0)
       throw Unsupported("{} has no on-demand paging for {} over {}: use --odp off{}", where, name,
                         transport_text(test_case),
-                        test_case.reliable() ? "" : ", or --transport rc");
+                        test_case.reliable() ? "" : or_transport(test_case, "rc"));
 }
 
 }  // namespace rdmameter

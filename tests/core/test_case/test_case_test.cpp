@@ -214,6 +214,21 @@ TEST(WhyImpossible, GivesQpsThatShareAPathNoLabelsOfTheirOwn) {
   EXPECT_THAT(why_impossible(with(spread, "transport", "ud")), HasSubstr("address handle"));
 }
 
+TEST(WhyImpossible, OffersNoTransportToATestThatHasNone) {
+  const std::pair<const char*, const char*> impossible[] = {
+      {"size", "8192"}, {"flow-label", "spread"}, {"memory", "cuda:0"}, {"peer-memory", "device"}};
+  for (const auto& [option, value] : impossible) {
+    const auto why = [&](Opcode opcode) {
+      return why_impossible(
+          with(with(default_case(opcode, Pattern::ping_pong), "transport", "ud"), option, value));
+    };
+    EXPECT_THAT(why(Opcode::send), HasSubstr(", or --transport rc")) << option;
+    EXPECT_THAT(why(Opcode::mcast_send), HasSubstr(": ")) << option;
+    EXPECT_THAT(why(Opcode::mcast_send), Not(HasSubstr("--transport"))) << option;
+    EXPECT_THAT(why(Opcode::mcast_send), Not(HasSubstr("immediate"))) << option;
+  }
+}
+
 TEST(WhyImpossible, BlamesOneMessageAtATimeOfALoopThatPolls) {
   const TestCase blamed = with(latency(), "blame", "on");
   EXPECT_EQ(why_impossible(blamed), "");
