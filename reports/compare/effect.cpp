@@ -47,12 +47,6 @@ void set_problem(Effect& effect, Metric metric) {
                                  : "too few samples for this metric";
 }
 
-/// Widens the interval of the replicates by what batches add to it.
-Interval widened(double estimate, const Interval& bounds, double batch) {
-  return {estimate - std::hypot(estimate - bounds.low, batch),
-          estimate + std::hypot(bounds.high - estimate, batch)};
-}
-
 /// The quantiles of a sweep by tail and degrees of freedom, each computed once: most cases have as
 /// many degrees.
 using StudentQuantiles = std::map<std::pair<double, double>, double>;
@@ -63,14 +57,6 @@ Interval student_bounds(double estimate, const CaseChange& change, double tail,
   if (is_new) quantile->second = student_t_quantile(tail, change.replicate_degrees);
   const double half = quantile->second * change.replicate_error;
   return {estimate - half, estimate + half};
-}
-
-/// Ranks where there are enough replicates for them, else Student's t.
-Interval bounds_of(const std::vector<double>& x, const std::vector<double>& y,
-                   const CaseChange& change, double estimate, double tail,
-                   StudentQuantiles& quantiles) {
-  const Interval bounds = rank_interval(x, y, 1 - 2 * tail);
-  return std::isfinite(bounds.low) ? bounds : student_bounds(estimate, change, tail, quantiles);
 }
 
 /// Of ratios. @param of  logarithms, turned
@@ -87,9 +73,14 @@ void fill_in(Effect& effect, Metric metric, const CaseSides& sides, const CaseCh
   effect.ratio = std::exp(turned(metric, estimate));
   effect.replicates_base = x.size();
   effect.replicates_other = y.size();
-  const auto at = [&](double tail, double normal_bound) {
-    return widened(estimate, bounds_of(x, y, change, estimate, tail, quantiles),
-                   normal_bound * change.batch_error);
+  // By ranks where there are enough replicates for them, else by Student's t; widened by what
+  // batches add to it.
+  const auto at = [&](double tail, double normal_bound) -> Interval {
+    Interval bounds = rank_interval(x, y, 1 - 2 * tail);
+    if (!std::isfinite(bounds.low)) bounds = student_bounds(estimate, change, tail, quantiles);
+    const double batch = normal_bound * change.batch_error;
+    return {estimate - std::hypot(estimate - bounds.low, batch),
+            estimate + std::hypot(bounds.high - estimate, batch)};
   };
   effect.interval = ratios_of(metric, at(0.025, kNormalBound));
   effect.worst = std::exp(at(0.05, kNormalOneSided).high);
@@ -165,6 +156,7 @@ namespace {
 /// Logarithms of the blocks in which both sides have the metric, in order.
 struct BlockLogarithms {
   std::vector<double> base, other;
+  std::vector<double> differences;  ///< as block_differences() gives them
 };
 
 BlockLogarithms block_logarithms(const Pair& pair, Metric metric) {
@@ -179,34 +171,21 @@ BlockLogarithms block_logarithms(const Pair& pair, Metric metric) {
     if (!value || *value <= 0 || found == base.end()) continue;
     blocks.base.push_back(found->second);
     blocks.other.push_back(std::log(*value));
+    blocks.differences.push_back(turned(metric, blocks.other.back() - found->second));
   }
   return blocks;
 }
 
-std::vector<double> differences_of(const BlockLogarithms& blocks, Metric metric) {
-  std::vector<double> differences;
-  for (std::size_t i = 0; i < blocks.base.size(); ++i)
-    differences.push_back(turned(metric, blocks.other[i] - blocks.base[i]));
-  return differences;
-}
-
 /// The effect is the mean over the blocks, so the values beside it are, too: medians, which a few
 /// slow blocks do not move, would contradict it.
-void set_block_values(Effect& effect, const Pair& pair, Metric metric,
-                      const BlockLogarithms& blocks) {
-  if (blocks.base.empty()) {
-    effect.base = median_run(run_values(*pair.base, metric));
-    effect.other = median_run(run_values(*pair.other, metric));
-    return;
-  }
-  effect.base = std::exp(mean(blocks.base));
-  effect.other = std::exp(mean(blocks.other));
+double block_value(const ComparableCase& side, Metric metric, const std::vector<double>& blocks) {
+  return blocks.empty() ? median_run(run_values(side, metric)) : std::exp(mean(blocks));
 }
 
 }  // namespace
 
 std::vector<double> block_differences(const Pair& pair, Metric metric) {
-  return differences_of(block_logarithms(pair, metric), metric);
+  return block_logarithms(pair, metric).differences;
 }
 
 MetricSweep sweep_of_blocks(const std::vector<Pair>& pairs, Metric metric, const Floors& floors) {
@@ -215,8 +194,9 @@ MetricSweep sweep_of_blocks(const std::vector<Pair>& pairs, Metric metric, const
   std::vector<VarianceEstimate> own;
   for (std::size_t i = 0; i < pairs.size(); ++i) {
     const BlockLogarithms blocks = block_logarithms(pairs[i], metric);
-    set_block_values(sweep.effects[i], pairs[i], metric, blocks);
-    differences.push_back(differences_of(blocks, metric));
+    sweep.effects[i].base = block_value(*pairs[i].base, metric, blocks.base);
+    sweep.effects[i].other = block_value(*pairs[i].other, metric, blocks.other);
+    differences.push_back(blocks.differences);
     const double deviation = standard_deviation(differences.back());
     const auto count = static_cast<double>(differences.back().size());
     own.push_back({deviation * deviation, std::max(0.0, count - 1)});
