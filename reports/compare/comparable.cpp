@@ -277,17 +277,6 @@ Number value_of(const Replicate& replicate, Metric metric) {
   return std::isnan(value) ? std::nullopt : std::optional(value);
 }
 
-std::optional<std::vector<double>> ComparableCase::values(Metric metric) const {
-  std::vector<double> list;
-  for (const Replicate& replicate : replicates) {
-    const auto one = value_of(replicate, metric);
-    if (!one) return std::nullopt;
-    list.push_back(*one);
-  }
-  if (list.empty()) return std::nullopt;
-  return list;
-}
-
 Comparable read_comparable(const std::string& path) {
   Comparable file{.path = path};
   Collector collector(file);

@@ -66,9 +66,6 @@ struct ComparableCase {
   std::vector<FailedRepetition> failures;
   std::vector<std::string> skips;  ///< messages of rows that were skipped
   std::size_t interrupted = 0;     ///< rows that the user cut short: no replicates
-
-  /// The values in the unit that is shown; nothing where any replicate has no such number.
-  std::optional<std::vector<double>> values(Metric metric) const;
 };
 
 /// Defaults::identity() of the case.

@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <span>
 
 #include "core/base/error.h"
 #include "reports/compare/effect.h"
@@ -14,34 +15,38 @@
 namespace rdmameter {
 namespace {
 
-/// Round trips unless half of them are asked for; nothing where the case has no such number.
-std::optional<std::vector<double>> gated_values(const Gate& gate, const ComparableCase& test_case) {
-  if (gate.half && !test_case.half) return std::nullopt;
-  auto values = test_case.values(gate.metric);
-  if (values && is_time(gate.metric) && test_case.half && !gate.half)
-    for (double& value : *values) value *= 2;
+/// Round trips unless half of them are asked for; none where any repetition has no such number.
+std::vector<double> gated_values(const Gate& gate, const ComparableCase& test_case) {
+  if (gate.half && !test_case.half) return {};
+  const double factor = is_time(gate.metric) && test_case.half && !gate.half ? 2 : 1;
+  std::vector<double> values;
+  for (const Replicate& replicate : test_case.replicates) {
+    const auto value = value_of(replicate, gate.metric);
+    if (!value) return {};
+    values.push_back(factor * *value);
+  }
   return values;
 }
 
 GateFinding check(const Gate& gate, const ComparableCase& test_case) {
   GateFinding finding{.gate = gate.text, .name = test_case.name};
-  const auto values = gated_values(gate, test_case);
-  if (!values) {
+  const std::vector<double> values = gated_values(gate, test_case);
+  if (values.empty()) {
     finding.verdict = test_case.replicates.empty() ? CaseVerdict::fail : CaseVerdict::inconclusive;
     finding.text = test_case.replicates.empty()
                        ? "was not measured"
                        : "has no such number: too few samples, or another kind of test";
     return finding;
   }
-  const double middle = median(*values);
-  const Interval interval = median_interval(*values, kConfidence, values->size());
+  const double middle = median(values);
+  const Interval interval = median_interval(values, kConfidence, values.size());
   const bool certain =
       !gate.keeps(interval.low, gate.limit) && !gate.keeps(interval.high, gate.limit);
   if (!gate.keeps(middle, gate.limit))
     finding.verdict = certain ? CaseVerdict::fail : CaseVerdict::inconclusive;
   finding.text = fmt::format("{} over {}", metric_text(gate.metric, middle),
-                             count_text(values->size(), "repetition"));
-  if (values->size() > 1)
+                             count_text(values.size(), "repetition"));
+  if (values.size() > 1)
     finding.text += fmt::format(", {} to {} at 95 %", metric_text(gate.metric, interval.low),
                                 metric_text(gate.metric, interval.high));
   return finding;
@@ -99,9 +104,8 @@ std::vector<GateFinding> check_gates(const std::vector<Gate>& gates,
       if (is_gated(gate.pattern, test_case.name, test_case.part))
         findings.push_back(check(gate, test_case));
     if (findings.size() > before) continue;
-    std::vector<std::string> names;
-    for (std::size_t i = 0; i < std::min<std::size_t>(cases.size(), 5); ++i)
-      names.push_back(printable(cases[i].name));
+    const auto names = mapped(std::span(cases).first(std::min<std::size_t>(cases.size(), 5)),
+                              [](const ComparableCase& one) { return printable(one.name); });
     throw UsageError("--gate '{}': no case of NEW has a name like '{}'; there are: {}{}", gate.text,
                      gate.pattern, fmt::join(names, ", "),
                      cases.size() > names.size() ? ", ..." : "");

@@ -1099,10 +1099,11 @@ TEST(Comparable, HasEachPartOfAMixAsACaseOfItsOwn) {
     const LoadPart& part = row.load->mix[i - 1];
     EXPECT_TRUE(cases[i].part && cases[i].load);
     EXPECT_EQ(cases[i].axes["mix"].dump(), row.case_object["mix"].dump());
-    EXPECT_EQ(cases[i].values(Metric::p50)->front(), *summarize(part.response.histogram, 1).p50);
-    EXPECT_EQ(cases[i].values(Metric::service_p50)->front(),
+    EXPECT_EQ(*value_of(cases[i].replicates.front(), Metric::p50),
+              *summarize(part.response.histogram, 1).p50);
+    EXPECT_EQ(*value_of(cases[i].replicates.front(), Metric::service_p50),
               *summarize(part.service.histogram, 1).p50);
-    EXPECT_EQ(cases[i].values(Metric::reached_share), std::nullopt);
+    EXPECT_EQ(value_of(cases[i].replicates.front(), Metric::reached_share), std::nullopt);
   }
 }
 
@@ -1118,11 +1119,11 @@ TEST(Comparable, HasEachOfSeveralDevicesAsACaseOfItsOwn) {
     EXPECT_EQ(cases[i].name, row.name + "/part:device:" + device.device);
     EXPECT_TRUE(cases[i].part && cases[i].bandwidth);
     EXPECT_DOUBLE_EQ(
-        cases[i].values(Metric::gbps)->front(),
+        *value_of(cases[i].replicates.front(), Metric::gbps),
         8.0 * static_cast<double>(device.bytes) / static_cast<double>(device.window_ns));
   }
-  EXPECT_DOUBLE_EQ(cases[1].values(Metric::of_bound)->front(), 0.96);
-  EXPECT_EQ(cases[2].values(Metric::of_bound), std::nullopt);
+  EXPECT_DOUBLE_EQ(*value_of(cases[1].replicates.front(), Metric::of_bound), 0.96);
+  EXPECT_EQ(value_of(cases[2].replicates.front(), Metric::of_bound), std::nullopt);
 }
 
 TEST(Comparison, GatesJudgeTheSumAndByNameEachDevice) {
@@ -1200,11 +1201,13 @@ TEST(Comparable, HasWhatTheRowsSay) {
   ASSERT_EQ(comparable.sides[0].size(), 3U);
   const Row row = latency_row("rc", 64, 0, 1);
   const LatencySummary half = summarize(row.latency->histogram, 2);
-  EXPECT_EQ(comparable.sides[0][0].values(Metric::p99)->front(), *half.p99);
-  EXPECT_EQ(comparable.sides[0][0].values(Metric::p99_99), std::nullopt) << "too few samples";
+  EXPECT_EQ(*value_of(comparable.sides[0][0].replicates.front(), Metric::p99), *half.p99);
+  EXPECT_EQ(value_of(comparable.sides[0][0].replicates.front(), Metric::p99_99), std::nullopt)
+      << "too few samples";
   EXPECT_EQ(comparable.sides[0][0].replicates[0].work.at("cqes"), 2);
   EXPECT_TRUE(comparable.sides[0][1].bandwidth);
-  EXPECT_NEAR(comparable.sides[0][1].values(Metric::gbps)->front(), 8.0 * 64 / 1521, 1e-9);
+  EXPECT_NEAR(*value_of(comparable.sides[0][1].replicates.front(), Metric::gbps), 8.0 * 64 / 1521,
+              1e-9);
   EXPECT_EQ(comparable.sides[0][2].skips.size(), 1U);
   EXPECT_EQ(comparable.sides[0][1].replicates.size(), 1U);
   EXPECT_EQ(comparable.sides[0][1].interrupted, 1U);
@@ -1224,8 +1227,8 @@ TEST(Comparable, HasTheLoadOfAnOpenLoop) {
   const ComparableCase& one = comparable.sides[0][0];
   EXPECT_TRUE(one.load);
   EXPECT_EQ(one.definition, "response [ns]");
-  EXPECT_DOUBLE_EQ(one.values(Metric::reached_share)->front(), 0.8);
-  EXPECT_EQ(one.values(Metric::service_p99)->front(),
+  EXPECT_DOUBLE_EQ(*value_of(one.replicates[0], Metric::reached_share), 0.8);
+  EXPECT_EQ(*value_of(one.replicates[0], Metric::service_p99),
             *summarize(row.load->service.histogram, 1).p99);
   EXPECT_EQ(one.replicates[0].sent, 10'000U);
   EXPECT_EQ(one.replicates[0].troubled[3], 2000U);
