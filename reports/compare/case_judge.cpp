@@ -55,10 +55,6 @@ bool not_comparable(const Pair& pair, CaseComparison& one) {
   return true;
 }
 
-void add_note(CaseComparison& one, const std::string& text) {
-  add_item(one.note, text, "; ");
-}
-
 /// How much slower, in margins: what brings members of different kinds into an order.
 double severity(const MetricEffect& one) {
   if (!one.effect.problem.empty()) return 0;
@@ -127,8 +123,7 @@ class Judge {
   void add_effects() {
     const auto pairs = mapped(measured_, [&](std::size_t i) { return pairs_[i]; });
     std::size_t fewest = ~std::size_t{0};
-    const auto add = [&](Metric metric, std::vector<MetricEffect> CaseComparison::*list,
-                         bool asked) {
+    const auto add = [&](Metric metric, bool asked) {
       MetricSweep found = sweep(pairs, metric);
       bool any = false;
       for (std::size_t k = 0; k < pairs.size(); ++k) {
@@ -138,13 +133,14 @@ class Judge {
         any = true;
         if (effect.problem.empty())
           fewest = std::min({fewest, effect.replicates_base, effect.replicates_other});
-        (judgement_.cases[measured_[k]].*list).push_back({metric, std::move(effect)});
+        CaseComparison& one = judgement_.cases[measured_[k]];
+        (asked ? one.others : one.effects).push_back({metric, std::move(effect)});
       }
       if (any && !asked) judgement_.batches.push_back(found.batches);
     };
     for (const MetricInfo& info : metrics())
-      if (info.judging.judges) add(info.metric, &CaseComparison::effects, false);
-    for (const Metric metric : options_.others) add(metric, &CaseComparison::others, true);
+      if (info.judging.judges) add(info.metric, false);
+    for (const Metric metric : options_.others) add(metric, true);
     judgement_.replicates = fewest == ~std::size_t{0} ? 0 : fewest;
   }
 
@@ -229,18 +225,18 @@ class Judge {
       one.verdict = CaseVerdict::inconclusive;
       one.note = "no metric that both sides have";
     }
+    const auto add_note = [&one](const std::string& text) { add_item(one.note, text, "; "); };
     for (const CaseFinding& finding : one.findings) {
       one.verdict = std::min(one.verdict, finding.verdict);
-      add_note(one, finding.text);
+      add_note(finding.text);
     }
-    if (interrupted > 0)
-      add_note(one, count_text(interrupted, "interrupted repetition") + " left out");
+    if (interrupted > 0) add_note(count_text(interrupted, "interrupted repetition") + " left out");
     if (one.effects.empty()) return;
     const Effect& worst = one.effects.front().effect;
     if (!worst.problem.empty())
-      add_note(one, worst.problem);
+      add_note(worst.problem);
     else if (more_would_tell(one))
-      add_note(one, what_settles(one));
+      add_note(what_settles(one));
   }
 
   std::string what_settles(const CaseComparison& one) const {

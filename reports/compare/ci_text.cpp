@@ -87,20 +87,20 @@ struct Tests {
   void add(std::string_view suite, const std::string& name, CaseVerdict verdict, bool decides,
            const std::string& message) {
     ++count;
-    text += fmt::format("    <testcase classname=\"{}\" name=\"{}\"", suite, markup_text(name));
-    const std::string told = markup_text(message);
-    if (verdict == CaseVerdict::fail && decides) {
-      ++failures;
-      text += fmt::format("><failure message=\"{}\"/></testcase>\n", told);
-    } else if (verdict == CaseVerdict::suspect && decides) {
-      ++errors;
-      text += fmt::format("><error type=\"suspect\" message=\"{}\"/></testcase>\n", told);
-    } else if (verdict == CaseVerdict::pass || verdict == CaseVerdict::better) {
-      text += fmt::format("><system-out>{}</system-out></testcase>\n", told);
+    text += fmt::format("    <testcase classname=\"{}\" name=\"{}\">", suite, markup_text(name));
+    if (verdict == CaseVerdict::pass || verdict == CaseVerdict::better) {
+      text += fmt::format("<system-out>{}</system-out>", markup_text(message));
     } else {
-      ++skipped;
-      text += fmt::format("><skipped message=\"{}\"/></testcase>\n", told);
+      const bool fails = verdict == CaseVerdict::fail && decides,
+                 doubtful = verdict == CaseVerdict::suspect && decides;
+      ++(fails ? failures : doubtful ? errors : skipped);
+      text += fmt::format("<{} message=\"{}\"/>",
+                          fails      ? "failure"
+                          : doubtful ? "error type=\"suspect\""
+                                     : "skipped",
+                          markup_text(message));
     }
+    text += "</testcase>\n";
   }
 };
 

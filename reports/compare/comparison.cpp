@@ -24,15 +24,11 @@ std::string some_names(const std::vector<ComparableCase>& cases) {
   return cases.empty() ? "none" : first_names(mapped(cases, &ComparableCase::name), kShown);
 }
 
-double slowdown_of(const CaseComparison& test_case) {
-  if (test_case.effects.empty()) return 0;
-  const MetricEffect& worst = test_case.effects.front();
-  return slowdown(worst.metric, worst.effect.ratio);
-}
-
 void sort_worst_first(Comparison& comparison) {
   std::ranges::stable_sort(comparison.cases, {}, [](const CaseComparison& one) {
-    return std::pair(one.verdict, -slowdown_of(one));
+    if (one.effects.empty()) return std::pair(one.verdict, 0.0);
+    const auto& [metric, worst, verdict] = one.effects.front();
+    return std::pair(one.verdict, -slowdown(metric, worst.ratio));
   });
   std::ranges::stable_sort(comparison.gates, {}, &GateFinding::verdict);
 }
@@ -54,8 +50,7 @@ Gates split_gates(const std::vector<std::string>& texts, Comparison& comparison)
       times = true;
     } else if (const auto relative = read_relative_gate(text)) {
       gates.relative.push_back(*relative);
-      if (std::ranges::count(gates.metrics, relative->metric) == 0)
-        gates.metrics.push_back(relative->metric);
+      add_once(gates.metrics, relative->metric);
     } else {
       gates.limits.push_back(read_gate(text));
     }

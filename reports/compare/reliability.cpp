@@ -138,15 +138,6 @@ struct LossTest {
   RunFailures base, other;
 };
 
-CaseVerdict verdict_of_losses(const LossTest& test, const CaseSides& sides, bool as_batches,
-                              double q, double p_runs, double rate) {
-  if (share_in(test.other) - share_in(test.base) <= kLeastShare) return CaseVerdict::pass;
-  const MannWhitney ranks =
-      mann_whitney(replicates_of(sides.base, as_batches), replicates_of(sides.other, as_batches));
-  if (q <= rate && ranks.greater <= kRankChanceOfLoss) return CaseVerdict::fail;
-  return p_runs <= kSuspicion ? CaseVerdict::suspect : CaseVerdict::pass;
-}
-
 constexpr std::array<const char*, 4> kTroubles = {"lost", "duplicated", "reordered", "unsent"};
 
 void judge_kind(std::size_t kind, const std::vector<LossTest>& tests, const Batches& batches,
@@ -159,16 +150,20 @@ void judge_kind(std::size_t kind, const std::vector<LossTest>& tests, const Batc
   std::vector<double> p_values(cases, 1);
   for (std::size_t i = 0; i < tests.size(); ++i) p_values[i] = changes.cases[i].p_worse;
   const std::vector<double> q_values = benjamini_hochberg(p_values);
+  const double rate = kLossRate / static_cast<double>(batches.looks);
+  const auto replicates = [&](const BatchValues& side) {
+    return replicates_of(side, changes.batches_are_replicates);
+  };
   for (std::size_t i = 0; i < tests.size(); ++i) {
-    const CaseVerdict verdict = verdict_of_losses(
-        tests[i], sides[i], changes.batches_are_replicates, q_values[i],
-        changes.cases[i].p_worse_runs, kLossRate / static_cast<double>(batches.looks));
-    if (verdict == CaseVerdict::pass) continue;
+    const double base = share_in(tests[i].base), other = share_in(tests[i].other);
+    if (other - base <= kLeastShare) continue;
+    const MannWhitney ranks = mann_whitney(replicates(sides[i].base), replicates(sides[i].other));
+    const bool fails = q_values[i] <= rate && ranks.greater <= kRankChanceOfLoss;
+    if (!fails && !(changes.cases[i].p_worse_runs <= kSuspicion)) continue;
     findings[tests[i].pair].push_back(
-        {.verdict = verdict,
-         .text = fmt::format("{:.2g} % of the messages {}, {:.2g} % in BASE",
-                             share_in(tests[i].other) * 100, kTroubles[kind],
-                             share_in(tests[i].base) * 100)});
+        {.verdict = fails ? CaseVerdict::fail : CaseVerdict::suspect,
+         .text = fmt::format("{:.2g} % of the messages {}, {:.2g} % in BASE", other * 100,
+                             kTroubles[kind], base * 100)});
   }
 }
 
