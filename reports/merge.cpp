@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <optional>
@@ -20,14 +21,6 @@ namespace rdmameter {
 namespace {
 
 constexpr const char* kOurs = "rdmameter";
-
-/// The contexts of a file's runs: its own, unless it is a merged one.
-std::vector<Json> runs_of(const std::string& path, const Json& context) {
-  const Json& ours = context.at(kOurs);
-  if (ours.contains("runs") && list_at(ours, "runs").empty())
-    throw UsageError(path + ": context: rdmameter: runs is no list of runs.");
-  return run_contexts(context);
-}
 
 /// A run's own id; of older results the whole context, of which date, load and overhead are its own.
 std::string identity_of(const Json& run) {
@@ -57,11 +50,14 @@ struct Part {
 Part look_at(const std::string& path, Reading looked) {
   Part part{.path = path, .read = rows_reader(path)};
   part.read({[&](Json& context) {
-               if (context.at(kOurs).contains("ab"))
+               const Json& ours = context.at(kOurs);
+               if (ours.contains("ab"))
                  throw UsageError(
                      "{}: holds both sides of a comparison ('rdmameter ab'), not runs to be merged",
                      path);
-               part.runs = runs_of(path, context).size();
+               if (ours.contains("runs") && list_at(ours, "runs").empty())
+                 throw UsageError("{}: context: rdmameter: runs is no list of runs.", path);
+               part.runs = run_contexts(context).size();
                part.context = std::move(context);
              },
              [&](const Row& row, const std::string&) {
@@ -75,8 +71,8 @@ Part look_at(const std::string& path, Reading looked) {
 
 class Merging {
  public:
-  Merging(std::string command, bool allow_environment_change)
-      : command_(std::move(command)), allow_environment_change_(allow_environment_change) {}
+  explicit Merging(bool allow_environment_change)
+      : allow_environment_change_(allow_environment_change) {}
 
   void add(Part part) {
     check_environment(part);
@@ -88,13 +84,13 @@ class Merging {
     parts_.push_back(std::move(part));
   }
 
-  Json context() const {
+  Json context(const std::string& command) const {
     Json context = parts_.front().context;
     Json& ours = context[kOurs];
-    ours["command"] = command_;
+    ours["command"] = command;
     ours["runs"] = Json::array();
     for (const Part& part : parts_)
-      for (Json& run : runs_of(part.path, part.context)) ours["runs"].push_back(std::move(run));
+      for (Json& run : run_contexts(part.context)) ours["runs"].push_back(std::move(run));
     if (!noise_.empty()) ours["noise"] = noise_;
     if (stated_) ours["defaults"] = defaults_->stated();
     if (!mixed_.empty()) ours["environment_changes"] = mixed_;
@@ -126,9 +122,9 @@ class Merging {
   }
 
   void check_environment(const Part& part) {
-    all_measured_ = all_measured_ && part.all_measured;
+    const bool all_measured = part.all_measured && std::ranges::all_of(parts_, &Part::all_measured);
     const Json& first = parts_.empty() ? part.context : parts_.front().context;
-    const auto changes = environment_changes(first, part.context, all_measured_);
+    const auto changes = environment_changes(first, part.context, all_measured);
     if (allow_environment_change_)
       for (const auto& list : {merged_changes(part.context), changes})
         mixed_.insert(list.begin(), list.end());
@@ -153,7 +149,7 @@ class Merging {
   }
 
   void check_runs(const Part& part) {
-    for (const Json& run : runs_of(part.path, part.context)) {
+    for (const Json& run : run_contexts(part.context)) {
       const auto [known, is_new] = files_of_runs_.emplace(identity_of(run), part.path);
       if (!is_new)
         throw UsageError(
@@ -162,9 +158,7 @@ class Merging {
     }
   }
 
-  std::string command_;
   bool allow_environment_change_;
-  bool all_measured_ = true;
   std::optional<Defaults> defaults_;  ///< of all files
   bool stated_ = false;               ///< by one of them
   std::vector<Part> parts_;
@@ -177,9 +171,9 @@ class Merging {
 
 MergedResult merge_results(const std::vector<std::string>& paths, const std::string& command,
                            bool allow_environment_change, Reading looked) {
-  const auto merging = std::make_shared<Merging>(command, allow_environment_change);
+  const auto merging = std::make_shared<Merging>(allow_environment_change);
   for (const std::string& path : paths) merging->add(look_at(path, looked));
-  return {.context = merging->context(),
+  return {.context = merging->context(command),
           .each_row = [merging](const auto& take) { merging->each_row(take); }};
 }
 
