@@ -9,9 +9,8 @@
 #include "reports/summary/summary.h"
 
 namespace rdmameter {
-namespace {
 
-std::string of_direction(const ResultFile& file, bool smaller_is_better) {
+std::string to_github(const ResultFile& file, bool smaller_is_better) {
   Json list = Json::array();
   for (const CaseNumbers& values : case_numbers(file.rows))
     for (const CaseNumber& value : values.values) {
@@ -31,16 +30,6 @@ std::string of_direction(const ResultFile& file, bool smaller_is_better) {
       list.push_back(std::move(entry));
     }
   return json_text(list, 1) + "\n";
-}
-
-}  // namespace
-
-std::string to_github_smaller(std::span<const ResultFile> files) {
-  return of_direction(files.front(), true);
-}
-
-std::string to_github_bigger(std::span<const ResultFile> files) {
-  return of_direction(files.front(), false);
 }
 
 }  // namespace rdmameter
