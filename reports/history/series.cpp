@@ -19,27 +19,24 @@
 namespace rdmameter {
 namespace {
 
-const MetricInfo* metric_of(const std::string& key) {
-  std::string known;
-  for (const MetricInfo& metric : exported_metrics()) {
-    if (metric.key == key) return &metric;
-    add_item(known, metric.key);
-  }
-  throw invalid_value("--quantity", key, known);
+/// @throws UsageError  there is no such quantity
+void check_quantity(const std::string& key) {
+  if (std::ranges::count(exported_metrics(), key, &MetricInfo::key) == 0)
+    throw invalid_value(
+        "--quantity", key,
+        fmt::format("{}", fmt::join(mapped(exported_metrics(), &MetricInfo::key), ", ")));
 }
 
 /// What was asked for, or the one to watch: bandwidth, else the first known, of latencies p50.
 std::vector<const MetricInfo*> chosen_metrics(const HistoryCase& one, const SeriesChoice& choice) {
-  const auto has = [&](const std::string& key) { return one.numbers.contains(key); };
-  if (!choice.quantity.empty()) {
-    if (!has(choice.quantity)) return {};
-    return {metric_of(choice.quantity)};
-  }
   std::vector<const MetricInfo*> known;
   for (const MetricInfo& metric : exported_metrics())
-    if (has(std::string(metric.key))) known.push_back(&metric);
+    if (one.numbers.contains(std::string(metric.key)) &&
+        (choice.quantity.empty() || choice.quantity == metric.key))
+      known.push_back(&metric);
   if (choice.every_metric || known.empty()) return known;
-  return {has("gbps") ? metric_of("gbps") : known.front()};
+  const auto rate = std::ranges::find(known, Metric::gbps, &MetricInfo::metric);
+  return {rate == known.end() ? known.front() : *rate};
 }
 
 /// The newest level is within the floor of what was before, or on the other side of it.
@@ -162,7 +159,7 @@ std::string state_text(const SeriesChange& change) {
 }  // namespace
 
 std::vector<HistorySeries> series_of(const History& history, const SeriesChoice& choice) {
-  if (!choice.quantity.empty()) metric_of(choice.quantity);  // throws before anything is read
+  if (!choice.quantity.empty()) check_quantity(choice.quantity);
   std::vector<HistorySeries> all;
   std::map<std::tuple<std::string, const MetricInfo*, std::string>, std::size_t> at;
   const std::size_t first = history.entries.size() - std::min(history.entries.size(), choice.last);
