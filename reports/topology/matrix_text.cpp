@@ -44,12 +44,6 @@ std::string cell_text(double value) {
   return value < 99.95 ? fmt::format("{:#.3g}", value) : fixed(value, 0);
 }
 
-RankCells crossed_blocks(const RankCells& cells, std::size_t together) {
-  RankCells blocks;
-  for (const auto& [row, column] : cells) blocks.emplace(row / together, column / together);
-  return blocks;
-}
-
 /// What a cell without a time shows.
 const char* empty_cell(const RankCells& failed, std::size_t row, std::size_t column) {
   return failed.contains({row, column}) ? kFailed : " ";
@@ -166,7 +160,8 @@ std::string draw_matrix(const Matrix& matrix_ns, const TextStyle& style, const R
   const auto [min_ns, max_ns] = std::ranges::minmax(times_ns);
   constexpr double kMaxRatio = 1e6;  // times of one network do not differ more
   const Shading scale = shading_of(std::max(min_ns, max_ns / kMaxRatio), max_ns);
-  const RankCells crossed = crossed_blocks(failed, together);
+  RankCells crossed;
+  for (const auto& [from, to] : failed) crossed.emplace(from / together, to / together);
   std::string text = together > 1 ? "" : from_and_numbers(cells, crossed, scale, room, numbers);
   if (text.empty()) text = from_and_shades(cells, crossed, scale, ranks, together, cell_width);
   if (together > 1) text += fmt::format("{}{} ranks a cell\n", std::string(kMargin, ' '), together);

@@ -203,30 +203,28 @@ Table slowest_pairs_table(const TopologyCase& one, const Json& context, bool jud
   Table table{.key_columns = 2, .title = "slowest pairs, not judged: " + case_title(one)};
   if (ranks_shared_cores(one) && !judge_shared) return table;
   const auto summaries = summaries_of(one);
-  std::map<std::pair<std::uint64_t, std::uint64_t>, std::vector<const MatrixSummary::Pair*>> found;
+  using InRepetitions = std::vector<const MatrixSummary::Pair*>;  // of one pair of ranks
+  std::map<std::pair<std::uint64_t, std::uint64_t>, InRepetitions> found;
   for (const MatrixSummary* summary : summaries)
     for (const MatrixSummary::Pair& pair : summary->slowest)
       found[{pair.from, pair.to}].push_back(&pair);
-  struct Slow {
-    const MatrixSummary::Pair* pair;
-    std::size_t times;
-    double ns, of_median;
+  const auto of_median = [](const InRepetitions& pairs) {
+    return median(mapped(pairs, &MatrixSummary::Pair::of_median));
   };
-  std::vector<Slow> slow;
-  for (const auto& [ranks, pairs] : found)
-    slow.push_back({pairs.front(), pairs.size(), median(mapped(pairs, &MatrixSummary::Pair::ns)),
-                    median(mapped(pairs, &MatrixSummary::Pair::of_median))});
-  std::ranges::stable_sort(
-      slow, {}, [](const Slow& each) { return std::pair(-real(each.times), -each.of_median); });
-  for (const Slow& each : slow) {
+  auto slow = mapped(found, [](const auto& each) { return each.second; });
+  std::ranges::stable_sort(slow, {}, [&](const InRepetitions& pairs) {
+    return std::pair(-real(pairs.size()), -of_median(pairs));
+  });
+  for (const InRepetitions& pairs : slow) {
     if (table.lines() == kShown) break;
+    const double ns = median(mapped(pairs, &MatrixSummary::Pair::ns));
     TableLine line(table);
-    line.add_text("from", rank_text(context, each.pair->from));
-    line.add_text("to", rank_text(context, each.pair->to));
-    line.add({"hops"}, fmt::format("{}", each.pair->hops));
-    line.add({numbers.bandwidths() ? "bandwidth" : "one way"}, numbers.text(each.ns));
-    line.add({"times the median", "", "of as many hops"}, fmt::format("{:.2f}", each.of_median));
-    line.add({"repetitions"}, fmt::format("{} of {}", each.times, summaries.size()));
+    line.add_text("from", rank_text(context, pairs.front()->from));
+    line.add_text("to", rank_text(context, pairs.front()->to));
+    line.add({"hops"}, fmt::format("{}", pairs.front()->hops));
+    line.add({numbers.bandwidths() ? "bandwidth" : "one way"}, numbers.text(ns));
+    line.add({"times the median", "", "of as many hops"}, fmt::format("{:.2f}", of_median(pairs)));
+    line.add({"repetitions"}, fmt::format("{} of {}", pairs.size(), summaries.size()));
   }
   return table;
 }
