@@ -11,8 +11,12 @@ namespace {
 constexpr std::size_t kMaxPageBytes = 1'000'000;  ///< GitHub refuses a step summary above 1 MiB
 constexpr std::size_t kMaxAnnotations = 10;       ///< GitHub shows ten of each kind and step
 
+// Signs of a page, each before its name.
+constexpr auto kVerdictSigns = names_to<CaseVerdict::pass>("❌", "⚠️", "❔", "🎉", "✅");
+constexpr auto kConclusionSigns = names_to<Conclusion::not_proven>("✅", "❌", "🟡");
+
 std::string sign_and_text(CaseVerdict verdict) {
-  return fmt::format("{} {}", name_of(verdict).sign, name_of(verdict).text);
+  return fmt::format("{} {}", name_in(kVerdictSigns, verdict), name_in(kVerdictNames, verdict));
 }
 
 Table markdown_cases(const Comparison& comparison) {
@@ -123,11 +127,11 @@ std::string annotation(const char* level, std::string_view title, std::string_vi
 }  // namespace
 
 std::string comparison_markdown(const Comparison& comparison) {
-  const VerdictName& conclusion = name_of(comparison.conclusion);
   MarkdownPage page;
-  page.add(fmt::format("### {} {}: {} against {}\n\n{}\n\n", conclusion.sign, conclusion.text,
-                       markdown_text(comparison.other), markdown_text(comparison.base),
-                       tally_text(comparison)));
+  page.add(fmt::format(
+      "### {} {}: {} against {}\n\n{}\n\n", name_in(kConclusionSigns, comparison.conclusion),
+      name_in(kConclusionNames, comparison.conclusion), markdown_text(comparison.other),
+      markdown_text(comparison.base), tally_text(comparison)));
   for (const std::string& remark : comparison.remarks)
     page.add(fmt::format("> {}\n\n", markdown_text(remark)));
   page.add(markdown_cases(comparison));
@@ -151,13 +155,14 @@ std::string comparison_junit(const Comparison& comparison) {
               "only in BASE: NEW has no such case, so nothing is judged");
   for (const GateFinding& one : comparison.gates)
     tests.add("rdmameter.gate", one.name + " " + one.gate, one.verdict, true,
-              fmt::format("{}: {}", name_of(one.verdict).text, one.text));
+              fmt::format("{}: {}", name_in(kVerdictNames, one.verdict), one.text));
   const Conclusion conclusion = comparison.conclusion;
   tests.add("rdmameter", "conclusion",
             conclusion == Conclusion::pass   ? CaseVerdict::pass
             : conclusion == Conclusion::fail ? CaseVerdict::fail
                                              : CaseVerdict::suspect,  // which is never green
-            true, fmt::format("{}: {}", name_of(conclusion).text, tally_text(comparison)));
+            true,
+            fmt::format("{}: {}", name_in(kConclusionNames, conclusion), tally_text(comparison)));
   const std::string tally = fmt::format("tests=\"{}\" failures=\"{}\" errors=\"{}\"", tests.count,
                                         tests.failures, tests.errors);
   return fmt::format(

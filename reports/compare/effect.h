@@ -3,12 +3,11 @@
 // of a case, and of all of them.
 #pragma once
 
-#include <array>
 #include <map>
 #include <string>
-#include <string_view>
 #include <vector>
 
+#include "core/result/row_json.h"
 #include "reports/compare/pairing.h"
 #include "reports/stats/ranks.h"
 
@@ -40,27 +39,10 @@ enum class Conclusion {
   not_proven,  ///< nothing fails, and something is suspect or inconclusive
 };
 
-/// How a verdict is told; a sign of a page of Markdown before it.
-struct VerdictName {
-  std::string_view text, sign;
-};
-
-/// The names of verdicts, by CaseVerdict.
-inline constexpr std::array<VerdictName, 5> kVerdictNames{
-    {{"fail", "❌"}, {"suspect", "⚠️"}, {"inconclusive", "❔"}, {"better", "🎉"}, {"pass", "✅"}}};
-static_assert(kVerdictNames.size() == static_cast<std::size_t>(CaseVerdict::pass) + 1);
-/// The names of conclusions, by Conclusion.
-inline constexpr std::array<VerdictName, 3> kConclusionNames{
-    {{"pass", "✅"}, {"fail", "❌"}, {"not proven", "🟡"}}};
-
-static_assert(kConclusionNames.size() == static_cast<std::size_t>(Conclusion::not_proven) + 1);
-
-constexpr const VerdictName& name_of(CaseVerdict verdict) {
-  return kVerdictNames[static_cast<std::size_t>(verdict)];
-}
-constexpr const VerdictName& name_of(Conclusion conclusion) {
-  return kConclusionNames[static_cast<std::size_t>(conclusion)];
-}
+inline constexpr auto kVerdictNames =
+    names_to<CaseVerdict::pass>("fail", "suspect", "inconclusive", "better", "pass");
+inline constexpr auto kConclusionNames =
+    names_to<Conclusion::not_proven>("pass", "fail", "not proven");
 
 inline constexpr double kConfidence = 0.95;
 

@@ -37,7 +37,7 @@ Table compared_columns(const Comparison& comparison) {
 void add_effect(Table& table, const MetricEffect& each, const std::string& q) {
   std::vector<Table::Cell> cells = effect_cells(&each);
   if (each.verdict != CaseVerdict::pass)
-    cells.front().text += fmt::format(": {}", name_of(each.verdict).text);
+    cells.front().text += fmt::format(": {}", name_in(kVerdictNames, each.verdict));
   cells.emplace_back(q);
   table.add_line(std::move(cells));
 }
@@ -66,8 +66,9 @@ std::string cases_text(const Comparison& comparison, const std::vector<VerdictLi
     std::string name = printable(line.name);
     if (!line.times.empty()) name += fmt::format(" ({})", line.times);
     table.titles.push_back(
-        {table.lines(), bold(pad_right(name_of(line.verdict).text, kVerdictWidth), style) +
-                            name_beside(kVerdictWidth + 2, name, style)});
+        {table.lines(),
+         bold(pad_right(name_in(kVerdictNames, line.verdict), kVerdictWidth), style) +
+             name_beside(kVerdictWidth + 2, name, style)});
     for (std::size_t i = 0; i < line.effects.size(); ++i)
       if (i == 0 || all || !pass)
         add_effect(table, line.effects[i], i == 0 ? p_text(line.q_worse) : "");
@@ -107,7 +108,7 @@ std::string gate_lines(const Comparison& comparison, bool all, const TextStyle& 
       continue;
     }
     const std::string gate = one.gate == "work" ? "" : fmt::format(" ({})", printable(one.gate));
-    text += wrap(fmt::format("  {:<13}", name_of(one.verdict).text),
+    text += wrap(fmt::format("  {:<13}", name_in(kVerdictNames, one.verdict)),
                  fmt::format("{}: {}{}", printable(one.name), one.text, gate), style.width);
   }
   if (kept > 0) text += fmt::format("  {:<13}{} more\n", "pass", kept);
@@ -124,7 +125,8 @@ std::string list(const char* title, const std::vector<std::string>& names, const
 
 std::string VerdictLine::message() const {
   const bool more = !note.empty() && !effects.empty();
-  return fmt::format("{}: {}{}{}", name_of(verdict).text, text, more ? "; " : "", more ? note : "");
+  return fmt::format("{}: {}{}{}", name_in(kVerdictNames, verdict), text, more ? "; " : "",
+                     more ? note : "");
 }
 
 std::vector<VerdictLine> verdict_table(const Comparison& comparison) {
@@ -139,7 +141,7 @@ std::string tally_text(const Comparison& comparison) {
     if (const auto count = std::ranges::count(comparison.cases, static_cast<CaseVerdict>(i),
                                               &CaseComparison::verdict);
         count > 0)
-      add_item(counts, fmt::format("{} {}", count, kVerdictNames[i].text));
+      add_item(counts, fmt::format("{} {}", count, kVerdictNames[i]));
   std::string text = count_text(comparison.cases.size(), "case");
   if (!counts.empty()) text += ": " + counts;
   const auto broken =
@@ -199,8 +201,8 @@ std::string comparison_text(const Comparison& comparison, bool all, const TextSt
   std::string text = bold(style.narrow ? wrap("", title, style.width, "/") : title + "\n", style);
   for (const std::string& remark : comparison.remarks)
     text += wrap("  ! ", printable(remark), style.width);
-  text += "  " + bold(name_of(comparison.conclusion).text, style) + "; " + tally_text(comparison) +
-          "\n";
+  text += "  " + bold(name_in(kConclusionNames, comparison.conclusion), style) + "; " +
+          tally_text(comparison) + "\n";
   if (!comparison.times_gate)
     text += "  Times are information here: the gate is on work per message.\n";
   const std::vector<VerdictLine> lines = verdict_table(comparison);

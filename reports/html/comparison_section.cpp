@@ -65,7 +65,8 @@ std::string cases_table(const PageCases& page, VerdictLines lines, const Scale& 
   for (const VerdictLine& line : lines) {
     for (std::size_t i = 0; i < std::max<std::size_t>(line.effects.size(), 1); ++i) {
       const MetricEffect* told = i < line.effects.size() ? &line.effects[i] : nullptr;
-      const std::string_view verdict = name_of(told == nullptr ? line.verdict : told->verdict).text;
+      const std::string_view verdict =
+          name_in(kVerdictNames, told == nullptr ? line.verdict : told->verdict);
       const auto found = known.find(line.name);
       std::vector<Table::Cell> cells = effect_cells(told);
       if (told != nullptr && told->effect.problem.empty())
@@ -99,7 +100,7 @@ std::string cases_tables(const PageCases& page, const Comparison& comparison) {
 std::string gates_table(const Comparison& comparison) {
   Table table{text_columns({"verdict", "gate", "case", "finding"})};
   for (const GateFinding& one : comparison.gates) {
-    const std::string_view verdict = name_of(one.verdict).text;
+    const std::string_view verdict = name_in(kVerdictNames, one.verdict);
     table.add_line({Table::Cell::marked(verdict, verdict), one.gate, one.name, one.text});
   }
   return html_table(table, "Gates");
@@ -116,7 +117,7 @@ std::string only_in(const std::string& path, const std::vector<std::string>& nam
 }  // namespace
 
 Section comparison_section(const PageCases& page, const Comparison& comparison) {
-  const std::string_view conclusion = name_of(comparison.conclusion).text;
+  const std::string_view conclusion = name_in(kConclusionNames, comparison.conclusion);
   std::string html = fmt::format(
       "<p class=\"verdict {0}\"><b>{1}</b> <span>{2} against {3}</span> <span>{4}</span></p>\n",
       comparison.conclusion == Conclusion::not_proven ? "inconclusive" : conclusion,  // its class
