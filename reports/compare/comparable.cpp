@@ -111,7 +111,10 @@ class Collector {
 
   /// @param where  for the text of errors
   void add(const Row& row, const std::string& where) {
-    ComparableCase& test_case = case_of(row, where);
+    std::optional<std::size_t> side;  // 0 or 1; nothing: the file has no sides
+    if (row.extra.contains("side"))
+      side = CheckedJson(row.extra, where).at("side").text() == "b" ? 1 : 0;
+    ComparableCase& test_case = case_of(row, side);
     if (row.status == Row::Status::error) {
       test_case.failures.push_back(
           {.run = run_number(row, where), .repetition = row.repetition, .message = row.message});
@@ -132,7 +135,7 @@ class Collector {
       test_case.load = row.load.has_value();
       test_case.sweep = row.sweep.has_value();
       test_case.replicates.push_back(std::move(replicate));
-      add_parts(row, side_of(row, where), which, test_case);
+      add_parts(row, side, which, test_case);
     }
   }
 
@@ -193,15 +196,8 @@ class Collector {
     return cases[at->second];
   }
 
-  /// 0 or 1; nothing: the file has no sides.
-  static std::optional<std::size_t> side_of(const Row& row, const std::string& where) {
-    if (!row.extra.contains("side")) return std::nullopt;
-    return CheckedJson(row.extra, where).at("side").text() == "b" ? 1 : 0;
-  }
-
   /// In `ab` both sides' cases stand in one order, whatever differs between the sides.
-  ComparableCase& case_of(const Row& row, const std::string& where) {
-    const auto side = side_of(row, where);
+  ComparableCase& case_of(const Row& row, std::optional<std::size_t> side) {
     const std::string test = row.name.substr(0, row.name.find('/'));
     std::vector<ComparableCase>& cases = file_.sides[side.value_or(0)];
     std::size_t& index =
