@@ -326,8 +326,7 @@ std::vector<std::size_t> open_cases(const std::string& output, const ComparisonO
   const Comparable measured = read_comparable(output);
   const Comparison comparison = compare_sides(measured, how);
   return measured_cases(comparison, measured, [&](const CaseComparison& one) {
-    return comparison.gated(one) &&
-           (one.verdict == CaseVerdict::suspect || one.verdict == CaseVerdict::inconclusive);
+    return comparison.gated(one) && is_open(one.verdict);
   });
 }
 

@@ -56,10 +56,10 @@ bool not_comparable(const Pair& pair, CaseComparison& one) {
 }
 
 /// How much slower, in margins: what brings members of different kinds into an order.
-double severity(const MetricEffect& one) {
-  if (!one.effect.problem.empty()) return 0;
-  const double slower = std::log(slowdown(one.metric, one.effect.ratio));
-  return one.effect.margin > 1 ? slower / std::log(one.effect.margin) : slower;
+double severity(const Effect& one) {
+  if (!one.problem.empty()) return 0;
+  const double slower = std::log(slowdown(one.metric, one.ratio));
+  return one.margin > 1 ? slower / std::log(one.margin) : slower;
 }
 
 /// Of an open case: is it a member that is open, or a finding that more runs settle?
@@ -74,9 +74,9 @@ struct Significance {
   bool worse_runs = false;  ///< as if all batches were alike, and replicates enough
 };
 
-CaseVerdict verdict_of(const Effect& effect, Metric metric, const Significance& significance) {
+CaseVerdict verdict_of(const Effect& effect, const Significance& significance) {
   if (!effect.problem.empty()) return CaseVerdict::inconclusive;
-  const double slower = slowdown(metric, effect.ratio);
+  const double slower = slowdown(effect.metric, effect.ratio);
   if (slower > effect.floor) {
     if (significance.worse && effect.worse_by_rank) return CaseVerdict::fail;
     if (significance.worse || significance.worse_runs) return CaseVerdict::suspect;
@@ -134,7 +134,7 @@ class Judge {
         if (effect.problem.empty())
           fewest = std::min({fewest, effect.replicates_base, effect.replicates_other});
         CaseComparison& one = judgement_.cases[measured_[k]];
-        (asked ? one.others : one.effects).push_back({metric, std::move(effect)});
+        (asked ? one.others : one.effects).push_back(std::move(effect));
       }
       if (any && !asked) judgement_.batches.push_back(found.batches);
     };
@@ -149,21 +149,21 @@ class Judge {
     for (const std::size_t i : measured_) {
       CaseComparison& one = judgement_.cases[i];
       const auto turn = [&](double Effect::*p, double sign) {
-        const auto promising = [&](const MetricEffect& each) {
-          return each.effect.problem.empty() && each.effect.*p <= rate();
+        const auto promising = [&](const Effect& each) {
+          return each.problem.empty() && each.*p <= rate();
         };
         if (std::ranges::none_of(one.effects, promising)) return;
         std::vector<std::vector<double>> members = complete_differences(i);
         for (auto& member : members)
           for (double& difference : member) difference *= sign;
         const double chance = sign_randomisation(members);
-        for (MetricEffect& each : one.effects)
-          if (each.effect.problem.empty()) each.effect.*p = std::max(each.effect.*p, chance);
+        for (Effect& each : one.effects)
+          if (each.problem.empty()) each.*p = std::max(each.*p, chance);
       };
       turn(&Effect::p_worse, 1);
       turn(&Effect::p_better, -1);
-      for (MetricEffect& each : one.effects)
-        each.effect.worse_by_rank = each.effect.better_by_rank = true;  // signs stand for ranks
+      for (Effect& each : one.effects)
+        each.worse_by_rank = each.better_by_rank = true;  // signs stand for ranks
     }
   }
 
@@ -171,8 +171,8 @@ class Judge {
   std::vector<std::vector<double>> complete_differences(std::size_t i) const {
     std::vector<std::vector<double>> members;
     std::size_t blocks = 0;
-    for (const MetricEffect& each : judgement_.cases[i].effects)
-      if (each.effect.problem.empty()) {
+    for (const Effect& each : judgement_.cases[i].effects)
+      if (each.problem.empty()) {
         members.push_back(block_differences(pairs_[i], each.metric));
         blocks = std::max(blocks, members.back().size());
       }
@@ -182,9 +182,7 @@ class Judge {
 
   /// @return  p-values of the members of each measured case that have any
   std::vector<FamilyResult> families(double Effect::*p) const {
-    const auto p_of = [&](const MetricEffect& each) {
-      return each.effect.problem.empty() ? each.effect.*p : 1;
-    };
+    const auto p_of = [&](const Effect& each) { return each.problem.empty() ? each.*p : 1; };
     const auto list =
         mapped(measured_, [&](std::size_t i) { return mapped(judgement_.cases[i].effects, p_of); });
     return judge_families(list, rate());
@@ -200,8 +198,7 @@ class Judge {
         const Significance significance{.worse = worse[k].significant[m],
                                         .better = better[k].significant[m],
                                         .worse_runs = runs[k].significant[m]};
-        MetricEffect& each = one.effects[m];
-        each.verdict = verdict_of(each.effect, each.metric, significance);
+        one.effects[m].verdict = verdict_of(one.effects[m], significance);
       }
     }
   }
@@ -217,7 +214,7 @@ class Judge {
 
   /// The worst member first; its verdict, or that of what failed or got lost, is the case's.
   void conclude(CaseComparison& one, std::size_t interrupted) const {
-    std::ranges::stable_sort(one.effects, {}, [](const MetricEffect& each) {
+    std::ranges::stable_sort(one.effects, {}, [](const Effect& each) {
       return std::pair(each.verdict, -severity(each));
     });
     if (!one.effects.empty()) one.verdict = one.effects.front().verdict;
@@ -232,7 +229,7 @@ class Judge {
     }
     if (interrupted > 0) add_note(count_text(interrupted, "interrupted repetition") + " left out");
     if (one.effects.empty()) return;
-    const Effect& worst = one.effects.front().effect;
+    const Effect& worst = one.effects.front();
     if (!worst.problem.empty())
       add_note(worst.problem);
     else if (more_would_tell(one))
@@ -240,7 +237,7 @@ class Judge {
   }
 
   std::string what_settles(const CaseComparison& one) const {
-    const Effect& worst = one.effects.front().effect;
+    const Effect& worst = one.effects.front();
     const std::size_t present = std::min(worst.replicates_base, worst.replicates_other);
     const std::size_t needed =
         replicates_for(judgement_.family, batches_.replication, batches_.looks);

@@ -27,8 +27,8 @@ std::string some_names(const std::vector<ComparableCase>& cases) {
 void sort_worst_first(Comparison& comparison) {
   std::ranges::stable_sort(comparison.cases, {}, [](const CaseComparison& one) {
     if (one.effects.empty()) return std::pair(one.verdict, 0.0);
-    const auto& [metric, worst, verdict] = one.effects.front();
-    return std::pair(one.verdict, -slowdown(metric, worst.ratio));
+    const Effect& worst = one.effects.front();
+    return std::pair(one.verdict, -slowdown(worst.metric, worst.ratio));
   });
   std::ranges::stable_sort(comparison.gates, {}, &GateFinding::verdict);
 }
@@ -326,7 +326,7 @@ std::vector<std::string> changed_canaries(const Json& base, const Json& other,
     if (is_canary(one) && !one.effects.empty() && one.verdict != CaseVerdict::pass &&
         one.verdict != CaseVerdict::inconclusive)
       changed.push_back(
-          fmt::format("{} {}", printable(one.name), change_text(one.effects.front().effect.ratio)));
+          fmt::format("{} {}", printable(one.name), change_text(one.effects.front().ratio)));
   return changed;
 }
 

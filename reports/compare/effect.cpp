@@ -39,10 +39,10 @@ double median_run(const std::map<std::uint64_t, double>& by_run) {
   return known_median(mapped(by_run, [](const auto& run) { return run.second; })).value_or(0);
 }
 
-void set_problem(Effect& effect, Metric metric) {
+void set_problem(Effect& effect) {
   const bool base = effect.base > 0, other = effect.other > 0;
   if (base && other) return;
-  effect.problem = base || other ? std::string(info_of(metric).name) + " is not known in " +
+  effect.problem = base || other ? std::string(info_of(effect.metric).name) + " is not known in " +
                                        (base ? "NEW" : "BASE") + ": too few samples, or 0"
                                  : "too few samples for this metric";
 }
@@ -65,12 +65,12 @@ Interval ratios_of(Metric metric, const Interval& of) {
                                           : Interval{std::exp(of.low), std::exp(of.high)};
 }
 
-void fill_in(Effect& effect, Metric metric, const CaseSides& sides, const CaseChange& change,
-             bool as_batches, StudentQuantiles& quantiles) {
+void fill_in(Effect& effect, const CaseSides& sides, const CaseChange& change, bool as_batches,
+             StudentQuantiles& quantiles) {
   const std::vector<double> x = replicates_of(sides.base, as_batches);
   const std::vector<double> y = replicates_of(sides.other, as_batches);
   const double estimate = hodges_lehmann_shift(x, y);
-  effect.ratio = std::exp(turned(metric, estimate));
+  effect.ratio = std::exp(turned(effect.metric, estimate));
   effect.replicates_base = x.size();
   effect.replicates_other = y.size();
   // By ranks where there are enough replicates for them, else by Student's t; widened by what
@@ -82,7 +82,7 @@ void fill_in(Effect& effect, Metric metric, const CaseSides& sides, const CaseCh
     return {estimate - std::hypot(estimate - bounds.low, batch),
             estimate + std::hypot(bounds.high - estimate, batch)};
   };
-  effect.interval = ratios_of(metric, at(0.025, kNormalBound));
+  effect.interval = ratios_of(effect.metric, at(0.025, kNormalBound));
   effect.worst = std::exp(at(0.05, kNormalOneSided).high);
   effect.p_worse = change.p_worse;
   effect.p_better = change.p_better;
@@ -100,12 +100,12 @@ double noise_beyond(const Noises& noise, const Pair& pair) {
   return 0;
 }
 
-void set_limits(Effect& effect, Metric metric, double between_runs, double recorded,
-                const Floors& floors) {
+void set_limits(Effect& effect, double between_runs, double recorded, const Floors& floors) {
   double share = std::max({floors.relative, floors.spreads * between_runs, recorded});
-  if (is_time(metric) && effect.base > 0) share = std::max(share, floors.absolute_ns / effect.base);
+  if (is_time(effect.metric) && effect.base > 0)
+    share = std::max(share, floors.absolute_ns / effect.base);
   effect.floor = 1 + share;
-  effect.margin = 1 + floors.margin * info_of(metric).judging.margin;
+  effect.margin = 1 + floors.margin * info_of(effect.metric).judging.margin;
 }
 
 }  // namespace
@@ -122,7 +122,7 @@ double slowdown(Metric metric, double ratio) {
 
 MetricSweep sweep_of_runs(const std::vector<Pair>& pairs, Metric metric, const Floors& floors,
                           const Noises& noise, const Batches& batches) {
-  MetricSweep sweep{.effects = std::vector<Effect>(pairs.size())};
+  MetricSweep sweep{.effects = std::vector(pairs.size(), Effect{.metric = metric})};
   std::vector<CaseSides> sides;
   std::vector<std::size_t> at;  // of the pairs that have the metric on both sides
   for (std::size_t i = 0; i < pairs.size(); ++i) {
@@ -131,7 +131,7 @@ MetricSweep sweep_of_runs(const std::vector<Pair>& pairs, Metric metric, const F
     Effect& effect = sweep.effects[i];
     effect.base = median_run(base);
     effect.other = median_run(other);
-    set_problem(effect, metric);
+    set_problem(effect);
     if (!effect.problem.empty()) continue;
     const auto logarithm = [&](double value) { return turned(metric, std::log(value)); };
     sides.push_back({.base = by_batch(base, batches.base, logarithm),
@@ -143,9 +143,8 @@ MetricSweep sweep_of_runs(const std::vector<Pair>& pairs, Metric metric, const F
   StudentQuantiles quantiles;
   for (std::size_t k = 0; k < at.size(); ++k) {
     Effect& effect = sweep.effects[at[k]];
-    fill_in(effect, metric, sides[k], changes.cases[k], changes.batches_are_replicates, quantiles);
-    set_limits(effect, metric, changes.cases[k].between_runs, noise_beyond(noise, pairs[at[k]]),
-               floors);
+    fill_in(effect, sides[k], changes.cases[k], changes.batches_are_replicates, quantiles);
+    set_limits(effect, changes.cases[k].between_runs, noise_beyond(noise, pairs[at[k]]), floors);
   }
   sweep.batches = {metric, changes.common, changes.by_case, changes.measured};
   return sweep;
@@ -189,7 +188,8 @@ std::vector<double> block_differences(const Pair& pair, Metric metric) {
 }
 
 MetricSweep sweep_of_blocks(const std::vector<Pair>& pairs, Metric metric, const Floors& floors) {
-  MetricSweep sweep{.effects = std::vector<Effect>(pairs.size()), .batches = {.metric = metric}};
+  MetricSweep sweep{.effects = std::vector(pairs.size(), Effect{.metric = metric}),
+                    .batches = {.metric = metric}};
   std::vector<std::vector<double>> differences;
   std::vector<VarianceEstimate> own;
   for (std::size_t i = 0; i < pairs.size(); ++i) {
@@ -205,7 +205,7 @@ MetricSweep sweep_of_blocks(const std::vector<Pair>& pairs, Metric metric, const
   StudentQuantiles quantiles;
   for (std::size_t i = 0; i < pairs.size(); ++i) {
     Effect& effect = sweep.effects[i];
-    set_problem(effect, metric);
+    set_problem(effect);
     effect.replicates_base = effect.replicates_other = differences[i].size();
     if (effect.problem.empty() && differences[i].size() < 2)
       effect.problem = "one block says nothing of how blocks differ";
@@ -224,7 +224,7 @@ MetricSweep sweep_of_blocks(const std::vector<Pair>& pairs, Metric metric, const
                             .replicate_degrees = own[i].degrees};
     effect.interval = ratios_of(metric, student_bounds(estimate, change, 0.025, quantiles));
     effect.worst = std::exp(student_bounds(estimate, change, 0.05, quantiles).high);
-    set_limits(effect, metric, std::sqrt(own[i].variance / 2), 0, floors);
+    set_limits(effect, std::sqrt(own[i].variance / 2), 0, floors);
   }
   return sweep;
 }

@@ -58,6 +58,7 @@ struct Floors {
 
 /// The effect of one metric on one case. Ratios are NEW over BASE.
 struct Effect {
+  Metric metric = {};
   double base = 0, other = 0;  ///< medians of the runs; of blocks geometric means
   double ratio = 1;            ///< Hodges-Lehmann; of blocks other / base
   Interval interval;           ///< of the ratio, at kConfidence; what batches do is in it
@@ -70,11 +71,6 @@ struct Effect {
   double floor = 1;                                    ///< a slowdown below this never fails
   double margin = 1;    ///< the slowdown that must be ruled out for a pass
   std::string problem;  ///< why nothing can be said; empty: something can
-};
-
-struct MetricEffect {
-  Metric metric;
-  Effect effect;
   CaseVerdict verdict = CaseVerdict::pass;
 };
 

@@ -63,25 +63,25 @@ Number work_of(const ComparableCase& test_case, std::string_view counter) {
   return known_median(values);
 }
 
-const MetricEffect* effect_in(const CaseComparison& one, Metric metric) {
+const Effect* effect_in(const CaseComparison& one, Metric metric) {
   for (const auto* list : {&one.effects, &one.others})
-    for (const MetricEffect& each : *list)
+    for (const Effect& each : *list)
       if (each.metric == metric) return &each;
   return nullptr;
 }
 
 GateFinding check_one(const RelativeGate& gate, const CaseComparison& one) {
   GateFinding finding{.gate = gate.text, .name = one.name};
-  const MetricEffect* found = effect_in(one, gate.metric);
-  if (found == nullptr || !found->effect.problem.empty()) {
+  const Effect* found = effect_in(one, gate.metric);
+  if (found == nullptr || !found->problem.empty()) {
     const bool failed = one.effects.empty() && one.verdict == CaseVerdict::fail;
     finding.verdict = failed ? CaseVerdict::fail : CaseVerdict::inconclusive;
-    finding.text = found != nullptr      ? found->effect.problem
+    finding.text = found != nullptr      ? found->problem
                    : one.effects.empty() ? one.note
                                          : "has no such number on both sides";
     return finding;
   }
-  const Effect& effect = found->effect;
+  const Effect& effect = *found;
   const double limit = 1 + gate.share;
   const double low = std::min(slowdown(gate.metric, effect.interval.low),
                               slowdown(gate.metric, effect.interval.high));

@@ -28,7 +28,7 @@ std::string tally_text(const Comparison& comparison);
 inline constexpr std::size_t kFewCases = 20;  ///< that all fit a screen
 
 /// Quantity, base, new, change, interval. @param told  null: empty cells
-std::vector<Table::Cell> effect_cells(const MetricEffect* told);
+std::vector<Table::Cell> effect_cells(const Effect* told);
 
 /// A text that says what the values and changes of a table estimate; of two files only where a
 /// change differs from the ratio of the two values beside it. Empty: nothing to say.

@@ -34,7 +34,7 @@ Table compared_columns(const Comparison& comparison) {
 }
 
 /// A line for a metric; its verdict stands with its name where it is no pass.
-void add_effect(Table& table, const MetricEffect& each, const std::string& q) {
+void add_effect(Table& table, const Effect& each, const std::string& q) {
   std::vector<Table::Cell> cells = effect_cells(&each);
   if (each.verdict != CaseVerdict::pass)
     cells.front().text += fmt::format(": {}", name_in(kVerdictNames, each.verdict));
@@ -72,7 +72,7 @@ std::string cases_text(const Comparison& comparison, const std::vector<VerdictLi
     for (std::size_t i = 0; i < line.effects.size(); ++i)
       if (i == 0 || all || !pass)
         add_effect(table, line.effects[i], i == 0 ? p_text(line.q_worse) : "");
-    for (const MetricEffect& each : line.others) add_effect(table, each, "");
+    for (const Effect& each : line.others) add_effect(table, each, "");
   }
   if (table.titles.empty()) return "";
   std::size_t widest = 0;
@@ -153,22 +153,19 @@ std::string tally_text(const Comparison& comparison) {
   return text;
 }
 
-std::vector<Table::Cell> effect_cells(const MetricEffect* told) {
+std::vector<Table::Cell> effect_cells(const Effect* told) {
   if (told == nullptr) return std::vector<Table::Cell>(5, "");
-  const Metric metric = told->metric;
-  const Effect& effect = told->effect;
-  const bool known = effect.problem.empty();
-  const auto value = [metric](double number) {
-    return number > 0 ? metric_text(metric, number) : kUnknown;
+  const bool known = told->problem.empty();
+  const auto value = [told](double number) {
+    return number > 0 ? metric_text(told->metric, number) : kUnknown;
   };
-  return {info_of(metric).name, value(effect.base), value(effect.other),
-          known ? change_text(effect.ratio) : kUnknown, known ? interval_text(effect) : kUnknown};
+  return {info_of(told->metric).name, value(told->base), value(told->other),
+          known ? change_text(told->ratio) : kUnknown, known ? interval_text(*told) : kUnknown};
 }
 
 std::string estimates_text(const Comparison& comparison) {
   constexpr double kSeen = 0.005;  ///< a change that differs by so much looks like an error
-  const auto differs = [](const MetricEffect& each) {
-    const Effect& effect = each.effect;
+  const auto differs = [](const Effect& effect) {
     return effect.problem.empty() &&
            std::abs(std::log(effect.other / effect.base / effect.ratio)) > kSeen;
   };
@@ -185,14 +182,15 @@ std::string estimates_text(const Comparison& comparison) {
 
 std::string effect_text(const CaseComparison& test_case) {
   if (test_case.effects.empty()) return test_case.note;
-  const auto& [metric, effect, verdict] = test_case.effects.front();
+  const Effect& effect = test_case.effects.front();
   const auto decided =
       std::ranges::find(test_case.findings, test_case.verdict, &CaseFinding::verdict);
-  if (verdict != test_case.verdict && decided != test_case.findings.end()) return decided->text;
+  if (effect.verdict != test_case.verdict && decided != test_case.findings.end())
+    return decided->text;
   if (!effect.problem.empty()) return effect.problem;
-  return fmt::format("{} {} -> {}, {} ({})", info_of(metric).name, metric_text(metric, effect.base),
-                     metric_text(metric, effect.other), change_text(effect.ratio),
-                     interval_text(effect));
+  return fmt::format(
+      "{} {} -> {}, {} ({})", info_of(effect.metric).name, metric_text(effect.metric, effect.base),
+      metric_text(effect.metric, effect.other), change_text(effect.ratio), interval_text(effect));
 }
 
 std::string comparison_text(const Comparison& comparison, bool all, const TextStyle& style) {

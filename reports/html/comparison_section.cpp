@@ -33,10 +33,10 @@ using VerdictLines = std::span<const VerdictLine>;
 Scale scale_of(VerdictLines lines) {
   double span = std::log(1.1);
   for (const VerdictLine& line : lines)
-    for (const MetricEffect& told : line.effects)
-      if (told.effect.problem.empty())
-        span = std::max({span, std::abs(std::log(told.effect.interval.low)),
-                         std::abs(std::log(told.effect.interval.high))});
+    for (const Effect& told : line.effects)
+      if (told.problem.empty())
+        span = std::max(
+            {span, std::abs(std::log(told.interval.low)), std::abs(std::log(told.interval.high))});
   return {std::min(span * 1.1, std::log(2))};
 }
 
@@ -64,13 +64,13 @@ std::string cases_table(const PageCases& page, VerdictLines lines, const Scale& 
   for (const std::size_t number : {3U, 4U, 5U}) table.columns[number].is_text = false;
   for (const VerdictLine& line : lines) {
     for (std::size_t i = 0; i < std::max<std::size_t>(line.effects.size(), 1); ++i) {
-      const MetricEffect* told = i < line.effects.size() ? &line.effects[i] : nullptr;
+      const Effect* told = i < line.effects.size() ? &line.effects[i] : nullptr;
       const std::string_view verdict =
           name_in(kVerdictNames, told == nullptr ? line.verdict : told->verdict);
       const auto found = known.find(line.name);
       std::vector<Table::Cell> cells = effect_cells(told);
-      if (told != nullptr && told->effect.problem.empty())
-        cells.back() = Table::Cell::markup(drawing(told->effect, scale));
+      if (told != nullptr && told->problem.empty())
+        cells.back() = Table::Cell::markup(drawing(*told, scale));
       cells.insert(cells.begin(),
                    {Table::Cell::marked(verdict, verdict),
                     found == known.end() ? Table::Cell(shorten_name(line.name, page.common))

@@ -470,7 +470,10 @@ Comparison sample_comparison() {
   comparison.remarks = {"kernels differ"};
   CaseComparison worse{.name = "send_lat/rc/size:2", .verdict = CaseVerdict::fail};
   worse.effects = {{.metric = Metric::p50,
-                    .effect = {.base = 4000, .other = 4800, .ratio = 1.2, .interval = {1.1, 1.3}},
+                    .base = 4000,
+                    .other = 4800,
+                    .ratio = 1.2,
+                    .interval = {1.1, 1.3},
                     .verdict = CaseVerdict::fail}};
   CaseComparison unknown{.name = kHostile, .verdict = CaseVerdict::inconclusive, .note = kHostile};
   comparison.cases = {worse, unknown};

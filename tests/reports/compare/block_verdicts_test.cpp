@@ -146,8 +146,8 @@ TEST(Blocks, HaveIntervalsThatHoldTheTruthNineteenTimesInTwenty) {
     int all = 0, held = 0;
     for (int sweep = 0; sweep < 10; ++sweep)
       for (const CaseComparison& one : compare_sides(turns(engine, {.blocks = blocks}), {}).cases)
-        for (const MetricEffect& each : one.effects) {
-          const Interval interval = each.effect.interval;
+        for (const Effect& each : one.effects) {
+          const Interval interval = each.interval;
           held += interval.low <= 1 && 1 <= interval.high ? 1 : 0;
           ++all;
         }

@@ -44,7 +44,7 @@ TEST(Canaries, AreFloorsThatAllRunsMeasuredAnew) {
 
 CaseComparison failing(const std::string& name) {
   CaseComparison one{.name = name, .verdict = CaseVerdict::fail};
-  one.effects.push_back({.metric = Metric::p50, .effect = {.ratio = 1.2}});
+  one.effects.push_back({.metric = Metric::p50, .ratio = 1.2});
   return one;
 }
 

@@ -544,7 +544,7 @@ TEST(Comparison, OfSidesTakesBlocksForReplicatesInWhichDriftCancels) {
   file.sides = {std::vector{drifting(5000)}, std::vector{drifting(6000)}};
   const Comparison comparison = compare_sides(file, {});
   EXPECT_EQ(comparison.conclusion, Conclusion::fail);
-  EXPECT_EQ(comparison.cases[0].effects[0].effect.replicates_base, 10U);
+  EXPECT_EQ(comparison.cases[0].effects[0].replicates_base, 10U);
   EXPECT_THAT(refusal([&] { compare_files(file, file, {}); }), HasSubstr("both sides"));
   EXPECT_GT(noise_of(file).at("a").beyond, 0.19);
   EXPECT_LT(noise_of(file).at("a").beyond, 0.25);
@@ -583,7 +583,7 @@ Comparable seldom_slow_blocks(std::uint64_t slow) {
 
 TEST(Comparison, OfSidesHasTheValuesWhoseRatioIsItsChange) {
   const Comparison comparison = compare_sides(seldom_slow_blocks(3), {});
-  const Effect& effect = comparison.cases.at(0).effects.at(0).effect;
+  const Effect& effect = comparison.cases.at(0).effects.at(0);
   EXPECT_GT(effect.ratio, 5);
   EXPECT_NEAR(effect.other / effect.base, effect.ratio, 1e-9);
   EXPECT_THAT(comparison_text(comparison, true, {.width = 200}),
@@ -595,7 +595,7 @@ TEST(Comparison, OfSidesTakesValuesOfTheBlocksThatBothSidesHave) {
   file.sides[0][0].replicates.pop_back();
   file.sides[1][0].replicates.erase(file.sides[1][0].replicates.begin());
   const Comparison comparison = compare_sides(file, {});
-  const Effect& effect = comparison.cases.at(0).effects.at(0).effect;
+  const Effect& effect = comparison.cases.at(0).effects.at(0);
   EXPECT_EQ(effect.replicates_base, 4U);
   EXPECT_NEAR(effect.other / effect.base, effect.ratio, 1e-9);
 }
@@ -604,7 +604,7 @@ TEST(Comparison, OfSidesHasTheMediansWhereNoBlockHasARatio) {
   Comparable file = slower_blocks(6);
   for (Replicate& one : file.sides[0][0].replicates)
     one.value[static_cast<std::size_t>(Metric::p50)] = 0;
-  const Effect effect = compare_sides(file, {}).cases.at(0).effects.at(0).effect;
+  const Effect effect = compare_sides(file, {}).cases.at(0).effects.at(0);
   EXPECT_EQ(effect.base, 0);
   EXPECT_GT(effect.other, 0);
   EXPECT_NE(effect.problem, "");
@@ -612,7 +612,7 @@ TEST(Comparison, OfSidesHasTheMediansWhereNoBlockHasARatio) {
 
 TEST(Comparison, OfSidesTakesTwoBlocksAtLeast) {
   const auto problem_of = [](std::uint64_t blocks) {
-    return compare_sides(slower_blocks(blocks), {}).cases.at(0).effects.at(0).effect.problem;
+    return compare_sides(slower_blocks(blocks), {}).cases.at(0).effects.at(0).problem;
   };
   EXPECT_THAT(problem_of(1), HasSubstr("one block"));
   EXPECT_EQ(problem_of(2), "");
@@ -641,7 +641,7 @@ TEST(Comparison, OfFilesSaysWhatAChangeIsThatIsNotTheRatioOfItsValues) {
   };
   const Comparison odd =
       compare_files(runs_of({100, 100, 100, 900, 900}), runs_of({100, 100, 900, 900, 900}), {});
-  const Effect& effect = odd.cases.at(0).effects.at(0).effect;
+  const Effect& effect = odd.cases.at(0).effects.at(0);
   EXPECT_DOUBLE_EQ(effect.other / effect.base, 9);
   EXPECT_LT(effect.ratio, 2);
   EXPECT_THAT(told(odd), HasSubstr("can differ from the ratio of the two medians"));
@@ -663,7 +663,7 @@ TEST(Comparison, OfSidesTakesNoMemberForWorseBecauseAnotherIs) {
       one.value[static_cast<std::size_t>(Metric::p99)] = 9000 * (side == 1 ? wild : 1);
     }
   const Comparison comparison = compare_sides(file, {});
-  for (const MetricEffect& each : comparison.cases[0].effects)
+  for (const Effect& each : comparison.cases[0].effects)
     EXPECT_EQ(each.verdict == CaseVerdict::fail, each.metric == Metric::p50);
 }
 
@@ -814,7 +814,7 @@ TEST(Outputs, OfTheSameCasesOnBothSidesSayNothingOfThat) {
 
 TEST(Outputs, NameWhatDecidesWhereThatIsNoMetric) {
   CaseComparison one = judged("a", CaseVerdict::fail);
-  one.effects.push_back({.metric = Metric::p50, .effect = {.base = 5000, .other = 5000}});
+  one.effects.push_back({.metric = Metric::p50, .base = 5000, .other = 5000});
   one.findings.push_back({CaseVerdict::fail, "10 of 15 repetitions failed"});
   EXPECT_EQ(effect_text(one), "10 of 15 repetitions failed");
   one.effects.front().verdict = CaseVerdict::fail;

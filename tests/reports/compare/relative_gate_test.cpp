@@ -49,8 +49,7 @@ TEST(RelativeGate, WithWhatItCannotHaveIsRefused) {
 
 CaseComparison case_of(double ratio, double low, double high) {
   CaseComparison one{.name = "write_lat/rc/size:64"};
-  one.effects.push_back(
-      {.metric = Metric::p99, .effect = {.ratio = ratio, .interval = {low, high}}});
+  one.effects.push_back({.metric = Metric::p99, .ratio = ratio, .interval = {low, high}});
   return one;
 }
 

@@ -112,7 +112,7 @@ TEST(Power, AThreefoldTailIsNamedAlthoughTheMedianIsAsBefore) {
   EXPECT_EQ(comparison.conclusion, Conclusion::fail);
   EXPECT_EQ(comparison.cases[0].name, "case0");
   EXPECT_EQ(comparison.cases[0].effects[0].metric, Metric::p99);
-  EXPECT_NEAR(comparison.cases[0].effects[0].effect.ratio, 3, 0.6);
+  EXPECT_NEAR(comparison.cases[0].effects[0].ratio, 3, 0.6);
 }
 
 TEST(Power, AMeanHalfAsHighAgainFailsAlthoughThePercentilesAreAsBefore) {
@@ -158,8 +158,8 @@ void expect_coverage(const Machine& machine, double from, double to) {
   for (int sweep = 0; sweep < kFew; ++sweep) {
     const auto [base, other] = laboratory.files(machine);
     for (const CaseComparison& one : compare_files(base, other, {}).cases)
-      for (const MetricEffect& each : one.effects) {
-        const Interval interval = each.effect.interval;
+      for (const Effect& each : one.effects) {
+        const Interval interval = each.interval;
         held += interval.low <= 1 && 1 <= interval.high ? 1 : 0;
         ++all;
       }
