@@ -5,6 +5,7 @@
 #include <cassert>
 #include <concepts>
 #include <cstddef>
+#include <cstdint>
 #include <initializer_list>
 #include <string>
 #include <string_view>
@@ -20,6 +21,10 @@ namespace rdmameter {
 inline constexpr const char* kUnknown = "–";
 /// The value in a unit of that size.
 std::string known_text(const Number& value, int decimals, double unit = 1);
+/// Of a count of which 0 says that it is not known.
+inline Number known_count(std::uint64_t count) {
+  return count == 0 ? Number() : Number(static_cast<double>(count));
+}
 
 struct Table {
   struct Cell {

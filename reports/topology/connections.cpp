@@ -131,10 +131,7 @@ Table connection_table(std::span<const ConnectionCurve> curves) {
       line.add({"±", "Mmsg/s"}, half_range);
       line.add({"p50", "µs"}, known_text(known_median(point.p50_ns), 2, 1e3));
       line.add({"p99", "µs"}, known_text(known_median(point.p99_ns), 2, 1e3));
-      line.add({"memory", "MiB"},
-               point.memory_bytes == 0
-                   ? kUnknown
-                   : fixed(static_cast<double>(point.memory_bytes) / (1 << 20), 2));
+      line.add({"memory", "MiB"}, known_text(known_count(point.memory_bytes), 2, 1 << 20));
       if (lossy) line.add({"lost", "%"}, known_text(known_median(point.lost_share), 1, 0.01));
     }
   return table;

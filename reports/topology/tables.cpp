@@ -31,10 +31,6 @@ Number p50_at(const Row& row, std::uint64_t hops) {
   return summarize(at->latency.histogram, at->latency.half_round_trip ? 2 : 1).p50;
 }
 
-Number known_count(std::uint64_t value) {
-  return value == 0 ? Number() : Number(real(value));
-}
-
 template <class Value>
 std::function<Number(const TopologyCase&)> of_collective(Value CollectiveData::*member) {
   return [member](const TopologyCase& one) {
@@ -142,9 +138,7 @@ Table collectives_table(TopologyCases all) {
               .title = "collectives: time of the slowest rank, from a barrier on"};
   for (const TopologyCase& one : cases)
     table.add_line({printable(one.topology->traffic),
-                    one.topology->collective->bytes == 0
-                        ? kUnknown
-                        : fmt::format("{}", one.topology->collective->bytes),
+                    known_text(known_count(one.topology->collective->bytes), 0),
                     fmt::format("{}", one.topology->ranks), printable(shape_label(one))});
   // Where there are no other times, those of ranks say more than the graph.
   table.columns.back().optional =
