@@ -42,34 +42,31 @@ Failures total_of(const RunFailures& runs) {
   return sum;
 }
 
-/// Sums of squares among the runs of a side and within them.
-struct Squares {
-  double among = 0, within = 0, degrees_among = 0, degrees_within = 0;
+double share_in(const RunFailures& runs) {
+  const Failures sum = total_of(runs);
+  return sum.all == 0 ? 0 : static_cast<double>(sum.failed) / static_cast<double>(sum.all);
+}
 
-  void add(const RunFailures& runs) {
-    const Failures sum = total_of(runs);
-    if (sum.all == 0) return;
-    const double share = static_cast<double>(sum.failed) / static_cast<double>(sum.all);
-    for (const auto& [run, one] : runs) {
+/// For how many repetitions one of them counts (Kish's design effect): as many as a run has where
+/// those of a run always fail together, one where runs do not matter.
+double design_effect(const RunFailures& base, const RunFailures& other) {
+  double among = 0, within = 0;  // sums of squares: among the runs of a side, and within them
+  double degrees_among = 0, degrees_within = 0;
+  for (const RunFailures* side : {&base, &other}) {
+    if (side->empty()) continue;
+    const double share = share_in(*side);
+    for (const auto& [run, one] : *side) {
       const auto all = static_cast<double>(one.all);
       const double own = static_cast<double>(one.failed) / all;
       among += all * (own - share) * (own - share);
       within += all * own * (1 - own);
       degrees_within += all - 1;
     }
-    degrees_among += static_cast<double>(runs.size()) - 1;
+    degrees_among += static_cast<double>(side->size()) - 1;
   }
-};
-
-/// For how many repetitions one of them counts (Kish's design effect): as many as a run has where
-/// those of a run always fail together, one where runs do not matter.
-double design_effect(const RunFailures& base, const RunFailures& other) {
-  Squares squares;
-  squares.add(base);
-  squares.add(other);
-  if (squares.degrees_among == 0 || squares.degrees_within == 0) return 1;
-  const double among = squares.among / squares.degrees_among;
-  const double within = squares.within / squares.degrees_within;
+  if (degrees_among == 0 || degrees_within == 0) return 1;
+  among /= degrees_among;
+  within /= degrees_within;
   const double per_run = static_cast<double>(total_of(base).all + total_of(other).all) /
                          static_cast<double>(base.size() + other.size());
   const double whole = among + (per_run - 1) * within;
@@ -126,11 +123,6 @@ double stabilised(const Failures& one) {
   const double share =
       (static_cast<double>(one.failed) + 0.375) / (static_cast<double>(one.all) + 0.75);
   return std::asin(std::sqrt(std::min(1.0, share)));
-}
-
-double share_in(const RunFailures& runs) {
-  const Failures sum = total_of(runs);
-  return sum.all == 0 ? 0 : static_cast<double>(sum.failed) / static_cast<double>(sum.all);
 }
 
 struct LossTest {
