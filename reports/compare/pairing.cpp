@@ -5,7 +5,6 @@
 #include <fmt/ranges.h>
 
 #include <unordered_map>
-#include <unordered_set>
 
 #include "core/base/printable.h"
 #include "reports/summary/facts.h"
@@ -15,13 +14,13 @@ namespace {
 
 using ComparableCases = std::vector<ComparableCase>;
 using CasesByText = std::unordered_map<std::string, const ComparableCase*>;
+using Partners = std::unordered_map<const ComparableCase*, const ComparableCase*>;
 
-/// Null where several have the name.
-CasesByText named_once(const ComparableCases& cases,
-                       const std::unordered_set<const ComparableCase*>& used) {
+/// Of those without a partner. Null where several have the name.
+CasesByText named_once(const ComparableCases& cases, const Partners& partners) {
   CasesByText by_name;
   for (const ComparableCase& test_case : cases) {
-    if (used.contains(&test_case)) continue;
+    if (partners.contains(&test_case)) continue;
     const auto [at, is_new] = by_name.emplace(test_case.name, &test_case);
     if (!is_new) at->second = nullptr;
   }
@@ -45,18 +44,17 @@ Pairing pair_cases(const Comparable& base, const Comparable& other) {
   CasesByText by_identity;
   for (const ComparableCase& test_case : before)
     by_identity.emplace(identity_of(test_case, defaults), &test_case);
-  std::unordered_map<const ComparableCase*, const ComparableCase*> partner;  // of NEW's, in BASE
-  std::unordered_set<const ComparableCase*> used;                            // of both
+  Partners partners;  // of the cases of both, in the other file
   const auto join = [&](const ComparableCase* ours, const ComparableCase* theirs) {
-    partner.emplace(ours, theirs);
-    used.insert({ours, theirs});
+    partners.insert({{ours, theirs}, {theirs, ours}});
   };
   for (const ComparableCase& test_case : after)
     if (const auto found =
             by_identity.find(identity_of(test_case, defaults, alike ? nullptr : &of_other));
         found != by_identity.end())
       join(&test_case, found->second);
-  const CasesByText base_names = named_once(before, used), other_names = named_once(after, used);
+  const CasesByText base_names = named_once(before, partners),
+                    other_names = named_once(after, partners);
   for (const auto& [name, theirs] : other_names)
     if (const auto found = base_names.find(name);
         theirs != nullptr && found != base_names.end() && found->second != nullptr)
@@ -64,14 +62,14 @@ Pairing pair_cases(const Comparable& base, const Comparable& other) {
 
   Pairing pairing;
   for (const ComparableCase& test_case : after) {
-    const auto found = partner.find(&test_case);
-    if (found == partner.end())
+    const auto found = partners.find(&test_case);
+    if (found == partners.end())
       pairing.only_other.push_back(test_case.name);
     else
       pairing.pairs.push_back({found->second, &test_case});
   }
   for (const ComparableCase& test_case : before)
-    if (!used.contains(&test_case)) pairing.only_base.push_back(test_case.name);
+    if (!partners.contains(&test_case)) pairing.only_base.push_back(test_case.name);
   return pairing;
 }
 
