@@ -300,8 +300,7 @@ std::string network_text(const NetworkChoice& network, std::span<const NetworkCh
       {"error", "%"}};
   table.key_columns = 4;
   for (const NetworkCheck& check : checks)
-    table.add_line({fmt::format("{}", check.ranks), printable(check.graph),
-                    printable(check.traffic), fmt::format("{}", check.size_bytes),
+    table.add_line({check.ranks, printable(check.graph), printable(check.traffic), check.size_bytes,
                     time_value(check.measured_ns), time_value(check.simulated_ns),
                     fmt::format("{:+.1f}", 100 * (check.simulated_ns / check.measured_ns - 1))});
   return text + render(table, style) + "\n";

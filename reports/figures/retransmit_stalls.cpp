@@ -262,8 +262,7 @@ Table table_of(const RetransmitReport& report) {
     const auto cause = static_cast<RetransmitCause>(i);
     const auto& [samples, median_ns, max_ns] = report.of(cause);
     const Number timer = timer_of(report, cause);
-    table.add_line({kNames[i], fmt::format("{}", samples),
-                    samples == 0 ? kUnknown : time(median_ns),
+    table.add_line({kNames[i], samples, samples == 0 ? kUnknown : time(median_ns),
                     samples == 0 ? kUnknown : time(max_ns), timer ? time(*timer) : kUnknown});
   }
   return table;

@@ -64,7 +64,7 @@ Table sweep_curve(const CaseSummary& summary) {
   Table table{.columns = {{"rate", "1/s"}, {"reached", "1/s"}, {"p50", "µs"}, {"p99", "µs"}, {}}};
   table.columns.back().is_text = true;
   for (const CurvePoint& point : curve_of(summary))
-    table.add_line({std::to_string(point.rate_per_s), fixed(point.reached_per_s, 0),
+    table.add_line({point.rate_per_s, fixed(point.reached_per_s, 0),
                     known_text(point.p50_ns, 2, 1e3), known_text(point.p99_ns, 2, 1e3),
                     remark(point, summary.first().sweep->slo_ns)});
   return table;

@@ -46,7 +46,7 @@ std::string figure_numbers(const Figures& kind, const PageCases& page, PageCaseS
   if (kind.parts == nullptr) {
     Table::Column& repetitions = table.columns.emplace_back(Table::Column{"repetitions"});
     for (const FigureLine& line : lines)
-      repetitions.cells.emplace_back(fmt::format("{}", line.summary->repetitions.size()));
+      repetitions.cells.emplace_back(line.summary->repetitions.size());
   }
   return html_of(page, std::move(table), kind.page_title) + note;
 }

@@ -145,13 +145,11 @@ std::string files_table(const PageCases& page) {
   for (const char* head : {"measured rows", "skipped", "failed"}) table.columns.push_back({head});
   for (std::size_t i = 0; i < page.files.size(); ++i) {
     const ResultFile& file = page.files[i];
-    const auto rows = [&file](Row::Status status) {
-      return fmt::format("{}", rows_with(file, status));
-    };
-    table.add_line(
-        {page.labels[i], text_at(file.context, "date"), text_at(file.context, "host_name"),
-         text_at(file.context.at("rdmameter"), "version"), text_at(file.context, "commit"),
-         rows(Row::Status::ok), rows(Row::Status::skipped), rows(Row::Status::error)});
+    table.add_line({page.labels[i], text_at(file.context, "date"),
+                    text_at(file.context, "host_name"),
+                    text_at(file.context.at("rdmameter"), "version"),
+                    text_at(file.context, "commit"), rows_with(file, Row::Status::ok),
+                    rows_with(file, Row::Status::skipped), rows_with(file, Row::Status::error)});
   }
   return html_table(table, "Results");
 }
@@ -177,7 +175,7 @@ std::string unmeasured_table(const PageCases& page) {
       table.add_line(
           {page.labels[i], Table::Cell::marked(what, what), key.second,
            reason.first == reason.last ? reason.first : reason.first + " … " + reason.last,
-           fmt::format("{}", reason.rows)});
+           reason.rows});
     }
   }
   const std::string html = html_table(table, "What was not measured");

@@ -28,7 +28,7 @@ std::string shapes_table(TopologyCases cases) {
   Table::Column size{"size", "B"}, traffic{.head = "traffic", .is_text = true};
   for (const TopologyCase& one : cases) {
     traffic.cells.emplace_back(exchange_name(*one.topology));
-    size.cells.emplace_back(fmt::format("{}", one.size_bytes));
+    size.cells.emplace_back(one.size_bytes);
   }
   table.columns.insert(table.columns.begin(), {traffic, size});
   add_measurements(table, cases);

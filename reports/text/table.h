@@ -31,6 +31,7 @@ struct Table {
     template <std::convertible_to<std::string_view> Text>
     Cell(const Text& shown, std::string_view beside = "")
         : text(std::string_view(shown)), note(beside) {}
+    Cell(std::unsigned_integral auto count) : text(std::to_string(count)) {}
     /// @param css_class  of a page; a literal
     static Cell marked(std::string_view text, std::string_view css_class) {
       Cell cell(text);

@@ -125,8 +125,8 @@ Table connection_table(std::span<const ConnectionCurve> curves) {
       TableLine line(table);
       line.add_text("opcode", printable(curve.opcode));
       line.add_text("over", printable(curve.kind));
-      line.add({"size", "B"}, std::to_string(curve.size_bytes));
-      line.add({"active"}, std::to_string(point.active));
+      line.add({"size", "B"}, curve.size_bytes);
+      line.add({"active"}, point.active);
       line.add({"rate", "Mmsg/s"}, rate);
       line.add({"±", "Mmsg/s"}, half_range);
       line.add({"p50", "µs"}, known_text(known_median(point.p50_ns), 2, 1e3));

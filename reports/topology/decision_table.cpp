@@ -207,7 +207,7 @@ Table decision_table(std::span<const ShapeChoice> choices, std::uint64_t size_by
   Table table{.key_columns = names_over ? 3U : 2U, .title = decision_title(overs, size_bytes)};
   for (const ShapeChoice& choice : choices) {
     TableLine line(table);
-    line.add({"ranks"}, fmt::format("{}", choice.ranks));
+    line.add({"ranks"}, choice.ranks);
     line.add_text("graph", printable(choice.shape));
     if (names_over) line.add_text("over", printable(choice.over));
   }

@@ -85,9 +85,9 @@ void add_prediction(Table& table, const TopologyModel& model, const ModelShape& 
                     const PredictedPairs& pairs) {
   constexpr double kMicro = 1e3, kKibi = 1024, kPercent = 0.01;
   TableLine line(table);
-  line.add({"ranks"}, fmt::format("{}", prediction.ranks));
+  line.add({"ranks"}, prediction.ranks);
   line.add_text("graph", printable(shape_text({prediction.figures.graph, shape.qps_per_edge})));
-  line.add({"size", "B"}, fmt::format("{}", at.size_bytes));
+  line.add({"size", "B"}, at.size_bytes);
   if (model.latency && model.latency->by_kind()) {
     line.add_text("pairs", pairs.kind);
     line.add({"of all", "%"}, in_unit(pairs.share, kPercent));
@@ -95,7 +95,7 @@ void add_prediction(Table& table, const TopologyModel& model, const ModelShape& 
   line.add({"QPs", "", "of a rank"},
            {fmt::format("{}", prediction.qps_per_rank),
             prediction.more_qps_than_measured ? "more than measured" : ""});
-  line.add({"QPs", "", "in all"}, fmt::format("{}", prediction.qps_total));
+  line.add({"QPs", "", "in all"}, prediction.qps_total);
   line.add({"hops", "", "mean"}, in_unit(pairs.hops_mean, 1));
   line.add({"hops", "", "most"}, fmt::format("{:.0f}", *pairs.hops_max));
   if (model.latency) {

@@ -70,7 +70,7 @@ std::vector<const MatrixSummary*> summaries_of(const TopologyCase& one) {
 Table shapes_keys(TopologyCases cases) {
   Table table{.columns = {{"ranks"}, {.head = "graph", .is_text = true}}, .key_columns = 2};
   for (const TopologyCase& one : cases)
-    table.add_line({fmt::format("{}", one.topology->ranks), printable(shape_label(one))});
+    table.add_line({one.topology->ranks, printable(shape_label(one))});
   return table;
 }
 
@@ -139,7 +139,7 @@ Table collectives_table(TopologyCases all) {
   for (const TopologyCase& one : cases)
     table.add_line({printable(one.topology->traffic),
                     known_text(known_count(one.topology->collective->bytes), 0),
-                    fmt::format("{}", one.topology->ranks), printable(shape_label(one))});
+                    one.topology->ranks, printable(shape_label(one))});
   // Where there are no other times, those of ranks say more than the graph.
   table.columns.back().optional =
       std::ranges::none_of(cases, [](const TopologyCase& one) { return one.p50_ns.has_value(); });
@@ -180,9 +180,9 @@ Table pair_times_table(TopologyCases cases, bool streams) {
     if (summaries.empty() || numbers.bandwidths() != streams) continue;
     TableLine line(table);
     line.add_text("graph", printable(shape_label(one)));
-    line.add({"ranks"}, fmt::format("{}", one.topology->ranks));
-    line.add({"size", "B"}, fmt::format("{}", one.size_bytes));
-    line.add({"pairs"}, fmt::format("{}", summaries.front()->pairs));
+    line.add({"ranks"}, one.topology->ranks);
+    line.add({"size", "B"}, one.size_bytes);
+    line.add({"pairs"}, summaries.front()->pairs);
     auto texts = mapped(kQuantiles, [&](const Quantile& each) {
       return numbers.text(median(mapped(summaries, each.second)));
     });
@@ -215,7 +215,7 @@ Table slowest_pairs_table(const TopologyCase& one, const Json& context, bool jud
     TableLine line(table);
     line.add_text("from", rank_text(context, pairs.front()->from));
     line.add_text("to", rank_text(context, pairs.front()->to));
-    line.add({"hops"}, fmt::format("{}", pairs.front()->hops));
+    line.add({"hops"}, pairs.front()->hops);
     line.add({numbers.bandwidths() ? "bandwidth" : "one way"}, numbers.text(ns));
     line.add({"times the median", "", "of as many hops"}, fmt::format("{:.2f}", of_median(pairs)));
     line.add({"repetitions"}, fmt::format("{} of {}", pairs.size(), summaries.size()));
