@@ -105,9 +105,11 @@ class Judge {
     add_effects();
     if (batches_.replication == Replication::blocks) turn_blocks_round();
     decide();
-    add_findings();
-    for (std::size_t i = 0; i < pairs_.size(); ++i)
+    PairFindings findings = reliability_findings(pairs_, batches_);
+    for (std::size_t i = 0; i < pairs_.size(); ++i) {
+      judgement_.cases[i].findings = std::move(findings[i]);
       conclude(judgement_.cases[i], pairs_[i].base->interrupted + pairs_[i].other->interrupted);
+    }
     return std::move(judgement_);
   }
 
@@ -201,15 +203,6 @@ class Judge {
         one.effects[m].verdict = verdict_of(one.effects[m], significance);
       }
     }
-  }
-
-  void add_findings() {
-    const auto failed = failed_repetitions(pairs_, batches_);
-    const auto troubled = troubled_messages(pairs_, batches_);
-    const auto saturated = saturated_loads(pairs_);
-    for (std::size_t i = 0; i < pairs_.size(); ++i)
-      for (const auto* findings : {&failed[i], &troubled[i], &saturated[i]})
-        std::ranges::copy(*findings, std::back_inserter(judgement_.cases[i].findings));
   }
 
   /// The worst member first; its verdict, or that of what failed or got lost, is the case's.

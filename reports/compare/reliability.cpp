@@ -133,13 +133,13 @@ struct LossTest {
 constexpr std::array<const char*, 4> kTroubles = {"lost", "duplicated", "reordered", "unsent"};
 
 void judge_kind(std::size_t kind, const std::vector<LossTest>& tests, const Batches& batches,
-                std::size_t cases, PairFindings& findings) {
+                PairFindings& findings) {
   std::vector<CaseSides> sides;
   for (const LossTest& test : tests)
     sides.push_back({.base = by_batch(test.base, batches.base, stabilised),
                      .other = by_batch(test.other, batches.other, stabilised)});
   const BatchChanges changes = batch_changes(sides, {.deviation = kBatchOfLoss});
-  std::vector<double> p_values(cases, 1);
+  std::vector<double> p_values(findings.size(), 1);
   for (std::size_t i = 0; i < tests.size(); ++i) p_values[i] = changes.cases[i].p_worse;
   const std::vector<double> q_values = benjamini_hochberg(p_values);
   const double rate = kLossRate / static_cast<double>(batches.looks);
@@ -159,14 +159,12 @@ void judge_kind(std::size_t kind, const std::vector<LossTest>& tests, const Batc
   }
 }
 
-}  // namespace
-
-PairFindings failed_repetitions(const std::vector<Pair>& pairs, const Batches& batches) {
+void add_failed_repetitions(const std::vector<Pair>& pairs, const Batches& batches,
+                            PairFindings& findings) {
   const auto tests =
       mapped(pairs, [&](const Pair& pair) { return failure_test(pair, batches.replication); });
   const std::vector<double> q_values = benjamini_hochberg(mapped(tests, &FailureTest::p));
   const double rate = kFailureRate / static_cast<double>(batches.looks);
-  PairFindings findings(pairs.size());
   for (std::size_t i = 0; i < pairs.size(); ++i) {
     const FailureTest& test = tests[i];
     if (test.other.failed == 0) continue;
@@ -176,11 +174,10 @@ PairFindings failed_repetitions(const std::vector<Pair>& pairs, const Batches& b
                                                pairs[i].other->failures.front().message,
                                                test.base.failed, test.base.all)});
   }
-  return findings;
 }
 
-PairFindings troubled_messages(const std::vector<Pair>& pairs, const Batches& batches) {
-  PairFindings findings(pairs.size());
+void add_troubled_messages(const std::vector<Pair>& pairs, const Batches& batches,
+                           PairFindings& findings) {
   for (std::size_t kind = 0; kind < kTroubles.size(); ++kind) {
     std::vector<LossTest> tests;
     for (std::size_t i = 0; i < pairs.size(); ++i) {
@@ -190,13 +187,11 @@ PairFindings troubled_messages(const std::vector<Pair>& pairs, const Batches& ba
       if (test.base.empty() || total_of(test.other).failed == 0) continue;
       tests.push_back(std::move(test));
     }
-    judge_kind(kind, tests, batches, pairs.size(), findings);
+    judge_kind(kind, tests, batches, findings);
   }
-  return findings;
 }
 
-PairFindings saturated_loads(const std::vector<Pair>& pairs) {
-  PairFindings findings(pairs.size());
+void add_saturated_loads(const std::vector<Pair>& pairs, PairFindings& findings) {
   for (std::size_t i = 0; i < pairs.size(); ++i) {
     const auto saturated = [](const ComparableCase& test_case) {
       return static_cast<std::size_t>(
@@ -212,6 +207,15 @@ PairFindings saturated_loads(const std::vector<Pair>& pairs) {
                              pairs[i].other->sweep ? "no rate within the SLO" : "saturated", other,
                              all)});
   }
+}
+
+}  // namespace
+
+PairFindings reliability_findings(const std::vector<Pair>& pairs, const Batches& batches) {
+  PairFindings findings(pairs.size());
+  add_failed_repetitions(pairs, batches, findings);
+  add_troubled_messages(pairs, batches, findings);
+  add_saturated_loads(pairs, findings);
   return findings;
 }
 

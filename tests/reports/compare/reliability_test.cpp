@@ -28,7 +28,7 @@ CaseVerdict verdict_among_hundred(const ComparableCase& base, const ComparableCa
   const ComparableCase good = with_failures({0, 0, 0, 0, 0}, 3);
   std::vector<Pair> pairs(100, {&good, &good});
   pairs[7] = {&base, &other};
-  const auto findings = failed_repetitions(pairs, {});
+  const auto findings = reliability_findings(pairs, {});
   for (std::size_t i = 0; i < pairs.size(); ++i)
     if (i != 7) {
       EXPECT_TRUE(findings[i].empty());
@@ -77,7 +77,8 @@ TEST(FailedRepetitions, OfAllWhereNoneFailedBeforeFailInASingleRun) {
 
 TEST(FailedRepetitions, OfABlockAreOfTheirOwn) {
   const ComparableCase base = with_failures({0}, 12), other = with_failures({10}, 12);
-  const auto findings = failed_repetitions({{&base, &other}}, {.replication = Replication::blocks});
+  const auto findings =
+      reliability_findings({{&base, &other}}, {.replication = Replication::blocks});
   EXPECT_EQ(findings[0].front().verdict, CaseVerdict::fail);
   EXPECT_THAT(findings[0].front().text, HasSubstr("10 of 12 repetitions failed (the peer died)"));
 }
@@ -96,7 +97,7 @@ CaseVerdict verdict_of_losses(const ComparableCase& base, const ComparableCase& 
   const ComparableCase good = with_losses({0, 0, 0, 0, 0});
   std::vector<Pair> pairs(100, {&good, &good});
   pairs[3] = {&base, &other};
-  const auto findings = troubled_messages(pairs, {});
+  const auto findings = reliability_findings(pairs, {});
   return findings[3].empty() ? CaseVerdict::pass : findings[3].front().verdict;
 }
 
@@ -108,7 +109,7 @@ TEST(LostMessages, OfNearlyHalfInEveryRunFail) {
 TEST(UnsentRequests, OfNearlyHalfInEveryRunFail) {
   const ComparableCase none = with_losses({0, 0, 0, 0, 0}, 3);
   const ComparableCase many = with_losses({450, 440, 460, 450, 455}, 3);
-  const auto findings = troubled_messages({{&none, &many}}, {});
+  const auto findings = reliability_findings({{&none, &many}}, {});
   ASSERT_EQ(findings[0].size(), 1U);
   EXPECT_EQ(findings[0].front().verdict, CaseVerdict::fail);
   EXPECT_THAT(findings[0].front().text, HasSubstr("45 % of the messages unsent, 0 % in BASE"));
@@ -125,7 +126,7 @@ TEST(LostMessages, ASingleOneOfFewIsSuspect) {
   one.replicates.resize(1);
   one.replicates.front().sent = 2;
   one.replicates.front().troubled[0] = 1;
-  const auto findings = troubled_messages({{&none, &one}}, {});
+  const auto findings = reliability_findings({{&none, &one}}, {});
   ASSERT_EQ(findings[0].size(), 1U);
   EXPECT_EQ(findings[0].front().verdict, CaseVerdict::suspect);
 }
