@@ -219,10 +219,9 @@ class ConnectionsRun {
       if (knee.found() &&
           (high - low <= 1 || static_cast<double>(high) < kNarrow * static_cast<double>(low)))
         continue;
-      for (const ConnectionPoint& point : curve.points)
-        if (!point.mmsg_per_s.empty() &&
-            ((point.active >= low && point.active <= high) || point.active == knee.best))
-          add(curve, point.active);
+      for (const auto& [active, point] : curve.points)
+        if (!point.mmsg_per_s.empty() && ((active >= low && active <= high) || active == knee.best))
+          add(curve, active);
       if (!knee.found()) continue;
       for (const std::uint64_t active : between(low, high, kNumbersAtKnee)) add(curve, active);
     }

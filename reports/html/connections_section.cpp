@@ -38,9 +38,9 @@ struct RateScale {
 RateScale rate_scale_of(const Curves& curves) {
   RateScale scale;
   for (const ConnectionCurve* curve : curves)
-    for (const ConnectionPoint& point : curve->points)
+    for (const auto& [active, point] : curve->points)
       for (const double rate : point.mmsg_per_s) {
-        scale.most_active = std::max(scale.most_active, static_cast<double>(point.active));
+        scale.most_active = std::max(scale.most_active, static_cast<double>(active));
         scale.most_rate = std::max(scale.most_rate, rate);
       }
   return scale;
@@ -66,9 +66,9 @@ std::string axes_svg(const RateScale& scale) {
 /// The medians joined, the range of the repetitions as a bar at each.
 std::string curve_svg(const ConnectionCurve& curve, const RateScale& scale, std::size_t index) {
   std::string line, bars, end;
-  for (const ConnectionPoint& point : curve.points) {
+  for (const auto& [active, point] : curve.points) {
     if (point.mmsg_per_s.empty()) continue;
-    const double x = scale.x(static_cast<double>(point.active));
+    const double x = scale.x(static_cast<double>(active));
     const double rate = median(point.mmsg_per_s);
     const auto [low, high] = std::ranges::minmax(point.mmsg_per_s);
     line += fmt::format("{}{:.1f} {:.1f}", line.empty() ? "M" : "L", x, scale.y(rate));

@@ -50,29 +50,25 @@ bool of_connections(const Row& row) {
 
 std::vector<ConnectionCurve> connection_curves(std::span<const Row> rows) {
   using Key = std::tuple<std::string, std::string, std::uint64_t>;  // kind, opcode, size
-  std::vector<std::pair<Key, std::map<std::uint64_t, ConnectionPoint>>> gathered;  // by `active`
+  std::vector<std::pair<Key, ConnectionCurve>> gathered;
   for (const Row& row : rows) {
     if (!of_connections(row) || row.status != Row::Status::ok || row.interrupted) continue;
     const auto& about = row.extra.at(kConnectionsKey);
     const Key key{text_at(about, "kind"), text_at(about, "opcode"),
                   count_at(row.case_object, "size_bytes")};
-    const std::uint64_t active = count_at(about, "active");
-    ConnectionPoint& at = entry_of(gathered, key)[active];
+    ConnectionPoint& at = entry_of(gathered, key).points[count_at(about, "active")];
     at.memory_bytes = std::max(
         {at.memory_bytes, count_at(about, "memory_bytes"), count_at(about, "peer_memory_bytes")});
     gather(at, row);
   }
   std::vector<ConnectionCurve> curves;
-  for (auto& [key, points] : gathered) {
-    ConnectionCurve& curve = curves.emplace_back();
+  for (auto& [key, curve] : gathered) {
     std::tie(curve.kind, curve.opcode, curve.size_bytes) = key;
     std::map<std::uint64_t, std::vector<double>> rates;
-    for (auto& [active, point] : points) {
-      point.active = active;
+    for (const auto& [active, point] : curve.points)
       if (!point.mmsg_per_s.empty()) rates[active] = point.mmsg_per_s;
-      curve.points.push_back(std::move(point));
-    }
     curve.knee = find_knee(rates);
+    curves.push_back(std::move(curve));
   }
   return curves;
 }
@@ -86,11 +82,8 @@ std::string knee_sentence(const ConnectionCurve& curve) {
         "{}: whether there is a knee is not known: it needs the rates of two numbers of {}.", name,
         things);
   if (knee.found()) {
-    const auto fewest = std::ranges::min(curve.points, {}, [&](const ConnectionPoint& point) {
-      return point.active == knee.fast || point.active == knee.slow ? point.mmsg_per_s.size()
-                                                                    : SIZE_MAX;
-    });
-    const std::size_t repetitions = fewest.mmsg_per_s.size();
+    const std::size_t repetitions = std::min(curve.points.at(knee.fast).mmsg_per_s.size(),
+                                             curve.points.at(knee.slow).mmsg_per_s.size());
     return fmt::format(
         "{}: knee between {} and {} {}: from there on at least 10 % below the rate with {} ({}).",
         name, knee.fast, knee.slow, things, knee.best,
@@ -115,18 +108,18 @@ std::vector<std::string> connection_limits(const Json& context) {
 
 Table connection_table(std::span<const ConnectionCurve> curves) {
   const bool lossy = std::ranges::any_of(curves, [](const ConnectionCurve& curve) {
-    return std::ranges::any_of(
-        curve.points, [](const ConnectionPoint& point) { return !point.lost_share.empty(); });
+    return std::ranges::any_of(curve.points,
+                               [](const auto& point) { return !point.second.lost_share.empty(); });
   });
   Table table{.key_columns = 4};
   for (const ConnectionCurve& curve : curves)
-    for (const ConnectionPoint& point : curve.points) {
+    for (const auto& [active, point] : curve.points) {
       const auto [rate, half_range] = rate_cells(point);
       TableLine line(table);
       line.add_text("opcode", printable(curve.opcode));
       line.add_text("over", printable(curve.kind));
       line.add({"size", "B"}, curve.size_bytes);
-      line.add({"active"}, point.active);
+      line.add({"active"}, active);
       line.add({"rate", "Mmsg/s"}, rate);
       line.add({"±", "Mmsg/s"}, half_range);
       line.add({"p50", "µs"}, known_text(known_median(point.p50_ns), 2, 1e3));

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <span>
 #include <string>
 #include <vector>
@@ -18,7 +19,6 @@ namespace rdmameter {
 
 /// One number of active connections. Of each repetition that has it:
 struct ConnectionPoint {
-  std::uint64_t active = 0;
   std::vector<double> mmsg_per_s;
   std::vector<double> p50_ns, p99_ns;  ///< one way or completion, one message at a time
   std::vector<double> lost_share;      ///< of the messages sent, where the receiver counts
@@ -29,8 +29,9 @@ struct ConnectionPoint {
 struct ConnectionCurve {
   std::string kind, opcode;  ///< "rc", "srq", "ud", "shared:2"; "send", "write", "read"
   std::uint64_t size_bytes = 0;
-  std::vector<ConnectionPoint> points;  ///< ascending; those with a rate, a latency or both
-  Knee knee;                            ///< of the rates
+  /// By the number of active connections; those with a rate, a latency or both.
+  std::map<std::uint64_t, ConnectionPoint> points;
+  Knee knee;  ///< of the rates
 };
 
 /// Was the row measured by `topo connections`?
