@@ -138,8 +138,7 @@ MetricSweep sweep_of_runs(const std::vector<Pair>& pairs, Metric metric, const F
                      .other = by_batch(other, batches.other, logarithm)});
     at.push_back(i);
   }
-  const BatchChanges changes =
-      batch_changes(sides, {.deviation = floors.batch * info_of(metric).judging.batch});
+  const BatchChanges changes = batch_changes(sides, floors.batch * info_of(metric).judging.batch);
   StudentQuantiles quantiles;
   for (std::size_t k = 0; k < at.size(); ++k) {
     Effect& effect = sweep.effects[at[k]];

@@ -138,7 +138,7 @@ void judge_kind(std::size_t kind, const std::vector<LossTest>& tests, const Batc
   for (const LossTest& test : tests)
     sides.push_back({.base = by_batch(test.base, batches.base, stabilised),
                      .other = by_batch(test.other, batches.other, stabilised)});
-  const BatchChanges changes = batch_changes(sides, {.deviation = kBatchOfLoss});
+  const BatchChanges changes = batch_changes(sides, kBatchOfLoss);
   std::vector<double> p_values(findings.size(), 1);
   for (std::size_t i = 0; i < tests.size(); ++i) p_values[i] = changes.cases[i].p_worse;
   const std::vector<double> q_values = benjamini_hochberg(p_values);

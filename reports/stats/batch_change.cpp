@@ -9,7 +9,8 @@
 namespace rdmameter {
 namespace {
 
-constexpr double kMaxSpread = 3;  ///< times the prior: beyond that, cases have really changed
+constexpr double kMaxSpread = 3;     ///< times the prior: beyond that, cases have really changed
+constexpr double kPriorWeight = 20;  ///< the prior counts as so many measured degrees of freedom
 
 /// Batch by batch; NaN where a batch lacks the case.
 std::vector<double> batch_means(const BatchValues& batches) {
@@ -104,7 +105,7 @@ double p_of(double change, const VarianceEstimate& a, const VarianceEstimate& b)
 
 class Sweep {
  public:
-  Sweep(const std::vector<CaseSides>& cases, const BatchPrior& prior)
+  Sweep(const std::vector<CaseSides>& cases, double prior)
       : cases_(cases),
         prior_(prior),
         separable_(cases.size() >= kManyCases),
@@ -131,11 +132,11 @@ class Sweep {
  private:
   bool as_batches() const { return result_.batches_are_replicates; }
 
-  double prior_variance() const { return prior_.deviation * prior_.deviation; }
+  double prior_variance() const { return prior_ * prior_; }
 
   VarianceEstimate with_prior(const VarianceEstimate& learnt) const {
     if (learnt.degrees == 0) return {prior_variance(), INFINITY};
-    return pooled({prior_variance(), prior_.weight}, learnt);
+    return pooled({prior_variance(), kPriorWeight}, learnt);
   }
 
   /// What all cases of a batch share, and each case's own part.
@@ -179,12 +180,12 @@ class Sweep {
       for (std::size_t i = 0; i < cases_.size(); ++i) own_[i] = own_runs(i);
     shared_ = shared_variance(own_);
     if (as_batches()) {  // the prior is one of batches, not of runs
-      const double weight = prior_.weight / (prior_.weight + learnt_degrees());
-      const double degrees = prior_.weight * weight;
+      const double weight = kPriorWeight / (kPriorWeight + learnt_degrees());
+      const double degrees = kPriorWeight * weight;
       shared_.variance = shared_.variance * (1 - weight) + prior_variance() * weight;
       shared_.degrees = separable_ ? std::max(shared_.degrees, degrees) : degrees;
     } else if (shared_.variance == 0 && mean_of(own_).degrees == 0) {
-      shared_ = {prior_variance(), prior_.weight};  // a run a side
+      shared_ = {prior_variance(), kPriorWeight};  // a run a side
     }
   }
 
@@ -239,7 +240,7 @@ class Sweep {
     if (distances.empty() || share == 0) return;
     const double spread = kMadOfNormal * median(distances);
     const double beyond = (spread * spread - median(explained)) / share;
-    const double limit = kMaxSpread * prior_.deviation;
+    const double limit = kMaxSpread * prior_;
     by_case_.variance = std::max(by_case_.variance, std::min(beyond, limit * limit));
   }
 
@@ -266,7 +267,7 @@ class Sweep {
   }
 
   const std::vector<CaseSides>& cases_;
-  const BatchPrior prior_;
+  const double prior_;
   const bool separable_;  ///< what all cases of a batch share
   SideResiduals base_, other_;
   BatchChanges result_;
@@ -285,7 +286,7 @@ std::vector<double> replicates_of(const BatchValues& batches, bool batches_are_r
   return all;
 }
 
-BatchChanges batch_changes(const std::vector<CaseSides>& cases, const BatchPrior& prior) {
+BatchChanges batch_changes(const std::vector<CaseSides>& cases, double prior) {
   return Sweep(cases, prior).test();
 }
 

@@ -18,12 +18,6 @@ struct CaseSides {
   BatchValues base, other;
 };
 
-/// The assumed differences between batches, until they are measured.
-struct BatchPrior {
-  double deviation = 0.03;  ///< standard deviation of the logarithm
-  double weight = 20;       ///< counts as so many measured degrees of freedom
-};
-
 /// With fewer cases, the median case says nothing about what all share.
 inline constexpr std::size_t kManyCases = 10;
 
@@ -59,6 +53,8 @@ std::vector<double> replicates_of(const BatchValues& batches, bool batches_are_r
 /// sweep of one batch a side has the prior alone, but never less than the cases' changes spread
 /// themselves (up to three times the prior). Where batches are measured, a case is also held
 /// against the other cases: what all cases share then cancels.
-BatchChanges batch_changes(const std::vector<CaseSides>& cases, const BatchPrior& prior);
+/// @param prior  the assumed differences between batches, until they are measured: the standard
+///               deviation of the logarithm
+BatchChanges batch_changes(const std::vector<CaseSides>& cases, double prior);
 
 }  // namespace rdmameter
