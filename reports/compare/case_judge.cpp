@@ -116,17 +116,14 @@ class Judge {
  private:
   double rate() const { return kMetricRate / static_cast<double>(batches_.looks); }
 
-  MetricSweep sweep(const std::vector<Pair>& pairs, Metric metric) const {
-    if (batches_.replication == Replication::blocks)
-      return sweep_of_blocks(pairs, metric, options_.floors);
-    return sweep_of_runs(pairs, metric, options_.floors, options_.noise, batches_);
-  }
-
   void add_effects() {
     const auto pairs = mapped(measured_, [&](std::size_t i) { return pairs_[i]; });
     std::size_t fewest = ~std::size_t{0};
     const auto add = [&](Metric metric, bool asked) {
-      MetricSweep found = sweep(pairs, metric);
+      MetricSweep found =
+          batches_.replication == Replication::blocks
+              ? sweep_of_blocks(pairs, metric, options_.floors)
+              : sweep_of_runs(pairs, metric, options_.floors, options_.noise, batches_);
       bool any = false;
       for (std::size_t k = 0; k < pairs.size(); ++k) {
         Effect& effect = found.effects[k];

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace rdmameter {
@@ -45,11 +46,8 @@ class IdentifiableTerms {
  private:
   std::vector<double> beyond(std::span<const double> terms) const;
 
-  struct Seen {
-    std::size_t term;
-    double scale;  ///< its largest value
-  };
-  std::vector<Seen> seen_;                  ///< terms that some observation has
+  /// Terms that some observation has, with their largest value, which scales them.
+  std::vector<std::pair<std::size_t, double>> seen_;
   std::vector<std::vector<double>> basis_;  ///< of the space of the scaled terms, orthonormal
 };
 
