@@ -46,10 +46,7 @@ struct CsvRow {
   std::string at(const Json::json_pointer& where) const {
     return json.contains(where) ? cell(json.at(where)) : "";
   }
-  bool is_half() const {
-    static const Json::json_pointer kWhere(kHalf);
-    return json.contains(kWhere);
-  }
+  bool is_half() const { return latency_divisor(row) > 1; }
 };
 
 struct CsvColumn {
