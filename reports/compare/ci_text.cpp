@@ -49,40 +49,33 @@ Table markdown_lonely(const Comparison& comparison) {
   return table;
 }
 
-/// Adds lines while there is room; then says how many are missing.
-class MarkdownPage {
- public:
-  void add(const std::string& line) {
-    if (left_out_ > 0 || text_.size() + line.size() > kMaxPageBytes)
-      ++left_out_;
-    else
-      text_ += line;
+/// Its head and its lines.
+void add_table(std::vector<std::string>& page, const Table& table) {
+  std::string head = "|", rule = "|";
+  for (const Table::Column& column : table.columns) {
+    head += fmt::format(" {} |", markdown_text(column.head));
+    rule += column.is_text ? " --- |" : " --: |";
   }
-  /// Its head and its lines.
-  void add(const Table& table) {
-    std::string head = "|", rule = "|";
-    for (const Table::Column& column : table.columns) {
-      head += fmt::format(" {} |", markdown_text(column.head));
-      rule += column.is_text ? " --- |" : " --: |";
-    }
-    add(head + "\n" + rule + "\n");
-    for (std::size_t i = 0; i < table.lines(); ++i) {
-      std::string line = "|";
-      for (const Table::Column& column : table.columns)
-        line += fmt::format(" {} |", markdown_text(column.cells[i].text));
-      add(line + "\n");
-    }
+  page.push_back(head + "\n" + rule + "\n");
+  for (std::size_t i = 0; i < table.lines(); ++i) {
+    std::string line = "|";
+    for (const Table::Column& column : table.columns)
+      line += fmt::format(" {} |", markdown_text(column.cells[i].text));
+    page.push_back(line + "\n");
   }
-  std::string take() {
-    if (left_out_ > 0)
-      text_ += fmt::format("\n{} more lines left out: the page would be too long.\n", left_out_);
-    return std::move(text_);
-  }
+}
 
- private:
-  std::string text_;
-  std::size_t left_out_ = 0;
-};
+/// As many of the first lines as there is room for; then says how many are missing.
+std::string page_text(const std::vector<std::string>& page) {
+  std::string text;
+  std::size_t told = 0;
+  for (; told < page.size() && text.size() + page[told].size() <= kMaxPageBytes; ++told)
+    text += page[told];
+  if (told < page.size())
+    text +=
+        fmt::format("\n{} more lines left out: the page would be too long.\n", page.size() - told);
+  return text;
+}
 
 struct Tests {
   std::string text;
@@ -127,22 +120,22 @@ std::string annotation(const char* level, std::string_view title, std::string_vi
 }  // namespace
 
 std::string comparison_markdown(const Comparison& comparison) {
-  MarkdownPage page;
-  page.add(fmt::format(
+  std::vector<std::string> page;
+  page.push_back(fmt::format(
       "### {} {}: {} against {}\n\n{}\n\n", name_in(kConclusionSigns, comparison.conclusion),
       name_in(kConclusionNames, comparison.conclusion), markdown_text(comparison.other),
       markdown_text(comparison.base), tally_text(comparison)));
   for (const std::string& remark : comparison.remarks)
-    page.add(fmt::format("> {}\n\n", markdown_text(remark)));
-  page.add(markdown_cases(comparison));
+    page.push_back(fmt::format("> {}\n\n", markdown_text(remark)));
+  add_table(page, markdown_cases(comparison));
   if (const std::string estimates = estimates_text(comparison); !estimates.empty())
-    page.add(fmt::format("\n{}\n", markdown_text(estimates)));
+    page.push_back(fmt::format("\n{}\n", markdown_text(estimates)));
   for (const Table& table : {markdown_gates(comparison), markdown_lonely(comparison)}) {
     if (table.lines() == 0) continue;
-    page.add("\n");
-    page.add(table);
+    page.push_back("\n");
+    add_table(page, table);
   }
-  return page.take();
+  return page_text(page);
 }
 
 std::string comparison_junit(const Comparison& comparison) {
