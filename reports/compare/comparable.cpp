@@ -23,9 +23,8 @@ namespace {
 /// The program's counts have the warm-up, as a bandwidth's number of messages has. Of a latency
 /// that an older release has measured, which has no `doorbells`, only `wrs` has it. Each loop has a
 /// warm-up of its own: threads, sharers, and of several devices each.
-std::map<std::string, double, std::less<>> work_per_message(const Row& row,
-                                                            const std::string& where) {
-  std::map<std::string, double, std::less<>> work;
+WorkPerMessage work_per_message(const Row& row, const std::string& where) {
+  WorkPerMessage work;
   if (row.work.is_null()) return work;
   const CheckedJson counted(row.work, where + ": work");
   const auto count_of = [&](const char* key) {

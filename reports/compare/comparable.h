@@ -26,13 +26,16 @@ inline constexpr MetricValues kNoValues = [] {
   return values;
 }();
 
+/// By the name of a counter, per message: wrs, doorbells...
+using WorkPerMessage = std::map<std::string, double, std::less<>>;
+
 /// One row that was measured.
 struct Replicate {
-  std::uint64_t run = 0;                                 ///< within the file, from 0
-  std::uint64_t repetition = 0;                          ///< of `ab`: the block
-  MetricValues value = kNoValues;                        ///< in the unit that is told
-  std::map<std::string, double, std::less<>> work = {};  ///< per message; wrs, doorbells...
-  std::optional<std::uint64_t> sent = {};                ///< messages of which losses are a share
+  std::uint64_t run = 0;           ///< within the file, from 0
+  std::uint64_t repetition = 0;    ///< of `ab`: the block
+  MetricValues value = kNoValues;  ///< in the unit that is told
+  WorkPerMessage work = {};
+  std::optional<std::uint64_t> sent = {};  ///< messages of which losses are a share
   std::array<std::optional<std::uint64_t>, 4> troubled =
       {};                  ///< of these: lost, duplicated, reordered; of an open loop unsent
   bool saturated = false;  ///< of an open loop: it did not keep up with its rate; of a sweep: no
@@ -77,6 +80,7 @@ struct Noise {
   double between_runs = 0;  ///< standard deviation of ln(value) over fresh processes
   double beyond = 0;        ///< the same against itself appeared to differ by up to this share
 };
+using Noises = std::map<std::string, Noise, std::less<>>;  ///< by name of the case
 
 struct Comparable {
   std::string path;
@@ -87,8 +91,8 @@ struct Comparable {
   /// `ab` has two, with the same cases in the same order, and behind those the parts of mixes that
   /// both measure; else the second is empty.
   std::array<std::vector<ComparableCase>, 2> sides;
-  std::map<std::string, Noise, std::less<>> noise;  ///< by name of the case
-  std::vector<std::string> gates;                   ///< that the measuring's plan asked for
+  Noises noise;
+  std::vector<std::string> gates;  ///< that the measuring's plan asked for
   bool two_sides() const { return !sides[1].empty(); }
 };
 

@@ -3,7 +3,6 @@
 // of a case, and of all of them.
 #pragma once
 
-#include <map>
 #include <string>
 #include <vector>
 
@@ -85,8 +84,6 @@ struct MetricSweep {
   std::vector<Effect> effects;  ///< a pair's; with a problem where either side has no such metric
   BatchDeviations batches;
 };
-
-using Noises = std::map<std::string, Noise, std::less<>>;
 
 /// Two files.
 MetricSweep sweep_of_runs(const std::vector<Pair>& pairs, Metric metric, const Floors& floors,

@@ -180,20 +180,18 @@ class Sweep {
       for (std::size_t i = 0; i < cases_.size(); ++i) own_[i] = own_runs(i);
     shared_ = shared_variance(own_);
     if (as_batches()) {  // the prior is one of batches, not of runs
-      const double weight = kPriorWeight / (kPriorWeight + learnt_degrees());
+      // What the cases of a batch share makes few cases teach no more than one; of many it is taken
+      // out.
+      const double all = mean_of(own_).degrees;
+      const double learnt =
+          separable_ ? all : all / static_cast<double>(std::max<std::size_t>(1, own_.size()));
+      const double weight = kPriorWeight / (kPriorWeight + learnt);
       const double degrees = kPriorWeight * weight;
       shared_.variance = shared_.variance * (1 - weight) + prior_variance() * weight;
       shared_.degrees = separable_ ? std::max(shared_.degrees, degrees) : degrees;
     } else if (shared_.variance == 0 && mean_of(own_).degrees == 0) {
       shared_ = {prior_variance(), kPriorWeight};  // a run a side
     }
-  }
-
-  /// How much the cases' batches teach. What the cases of a batch share makes few cases no more
-  /// than one; of many it is taken out.
-  double learnt_degrees() const {
-    const double all = mean_of(own_).degrees;
-    return separable_ ? all : all / static_cast<double>(std::max<std::size_t>(1, own_.size()));
   }
 
   VarianceEstimate replicate_part(std::size_t i) const {
