@@ -180,8 +180,8 @@ class Sweep {
       for (std::size_t i = 0; i < cases_.size(); ++i) own_[i] = own_runs(i);
     shared_ = shared_variance(own_);
     if (as_batches()) {  // the prior is one of batches, not of runs
-      // What the cases of a batch share makes few cases teach no more than one; of many it is taken
-      // out.
+      // Few cases teach no more than one, since those of a batch share its luck; of many that is
+      // taken out.
       const double all = mean_of(own_).degrees;
       const double learnt =
           separable_ ? all : all / static_cast<double>(std::max<std::size_t>(1, own_.size()));
