@@ -18,12 +18,6 @@ constexpr std::size_t kMinRuns = 5;
 /// What failed now and did not before is worse, whatever its time; what failed before is better
 /// now. What neither side can measure is no finding.
 bool not_measured(const Pair& pair, CaseComparison& one) {
-  const auto reason = [](const ComparableCase& test_case) -> std::string {
-    if (!test_case.failures.empty())
-      return fmt::format("failed: {}", test_case.failures.front().message);
-    if (test_case.interrupted > 0) return "interrupted";
-    return fmt::format("skipped: {}", test_case.skips.empty() ? "" : test_case.skips.front());
-  };
   if (!pair.base->replicates.empty() && !pair.other->replicates.empty()) return false;
   const bool was_measured = !pair.base->replicates.empty();
   const ComparableCase& lacking = was_measured ? *pair.other : *pair.base;
@@ -37,7 +31,12 @@ bool not_measured(const Pair& pair, CaseComparison& one) {
   else
     one.verdict =
         skipped(*pair.base) && skipped(*pair.other) ? CaseVerdict::pass : CaseVerdict::inconclusive;
-  one.note = fmt::format("not measured in {}; {}", was_measured ? "NEW" : "BASE", reason(lacking));
+  const std::string reason =
+      !lacking.failures.empty() ? "failed: " + lacking.failures.front().message
+      : lacking.interrupted > 0
+          ? "interrupted"
+          : "skipped: " + (lacking.skips.empty() ? "" : lacking.skips.front());
+  one.note = fmt::format("not measured in {}; {}", was_measured ? "NEW" : "BASE", reason);
   return true;
 }
 

@@ -9,6 +9,7 @@
 #include <set>
 #include <tuple>
 
+#include "core/base/parse_value.h"
 #include "reports/stats/sample.h"
 #include "reports/text/text.h"
 
@@ -40,17 +41,12 @@ std::function<Number(const TopologyCase&)> of_collective(Value CollectiveData::*
   };
 }
 
-/// "allreduce" of "allreduce-ring"
-std::string_view kind_of(const TopologyCase& one) {
-  return std::string_view(one.topology->traffic).substr(0, one.topology->traffic.find('-'));
-}
-
 std::vector<TopologyCase> fastest_first(TopologyCases cases) {
   auto chosen =
       filtered(cases, [](const TopologyCase& one) { return one.topology->collective.has_value(); });
   std::ranges::stable_sort(chosen, {}, [](const TopologyCase& one) {
-    return std::tuple(kind_of(one), one.size_bytes, one.topology->ranks,
-                      one.p50_ns.value_or(INFINITY));
+    const std::string_view kind = split(one.topology->traffic, "-").front();  // "allreduce"
+    return std::tuple(kind, one.size_bytes, one.topology->ranks, one.p50_ns.value_or(INFINITY));
   });
   return chosen;
 }
