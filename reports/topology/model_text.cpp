@@ -39,11 +39,6 @@ std::string interval_text(const std::optional<Interval>& interval, double unit) 
                   : kUnknown;
 }
 
-/// In percent.
-std::string error_text(const Number& error) {
-  return error ? fmt::format("{:.1f}", 100 * *error) : kUnknown;
-}
-
 /// What a line of predictions is about.
 struct PredictedPairs {
   std::string kind;  ///< empty: all
@@ -103,7 +98,7 @@ void add_prediction(Table& table, const TopologyModel& model, const ModelShape& 
     line.add({.head = "95 %", .unit = "µs", .is_text = true},
              interval_text(pairs.latency.mean_interval_ns, kMicro));
     line.add({"farthest", "µs"}, in_unit(pairs.latency.farthest_ns, kMicro));
-    line.add({"error", "%"}, error_text(pairs.error));
+    line.add({"error", "%"}, pairs.error ? fmt::format("{:.1f}", 100 * *pairs.error) : kUnknown);
   }
   if (model.knows_memory) line.add({"memory of a rank", "KiB"}, in_unit(at.memory_bytes, kKibi));
 }
