@@ -292,7 +292,8 @@ std::vector<std::string> loss_warnings(std::span<const CheckSubject> subjects,
       for (const char* end : {"initiator", "responder"})
         for (const auto& [name, count] : fact_at(reading.row->device_counters, end).items()) {
           const LossCounterInfo* const known = find_loss_counter(name);
-          if (known == nullptr || known->event == LossEvent::other || !count.is_number()) continue;
+          if (known == nullptr || known->event == StallCause::unknown || !count.is_number())
+            continue;
           events += count.get<double>();
           if (names.find(name) == names.npos) add_item(names, name);
         }

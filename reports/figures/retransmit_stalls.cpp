@@ -26,10 +26,10 @@ constexpr double kRnrTimers[32] = {655360, 10,    20,    30,     40,     60,    
 /// What the drivers of the ends that send requests counted over all repetitions.
 struct Counted {
   bool all = false;  ///< else an event that is not here may have happened all the same
-  std::array<std::uint64_t, kLossEvents> events{};  ///< by LossEvent, which begins with the causes
+  std::array<std::uint64_t, kStallCauses + 1> events{};  ///< by StallCause
 
   /// @param cause  not unknown
-  std::uint64_t of(RetransmitCause cause) const { return events[static_cast<std::size_t>(cause)]; }
+  std::uint64_t of(StallCause cause) const { return events[static_cast<std::size_t>(cause)]; }
 };
 
 /// Does that end send requests? A responder does where each message has an answer.
@@ -72,7 +72,7 @@ Counted count(const CaseSummary& summary, std::span<const UncountedEnd> uncounte
         if (value.is_number_integer())
           note(report, may_stall ? &counted : nullptr, end, name, value.get<std::uint64_t>());
     }
-  auto& [timeouts, rnr_naks, sequence_naks, retries, others] = counted.events;
+  auto& [timeouts, rnr_naks, sequence_naks, others, retries] = counted.events;
   timeouts += retries - std::min(retries, sequence_naks);  // rxe counts both in one
   if (std::ranges::any_of(
           uncounted, [&](const UncountedEnd& each) { return sends_requests(summary, each.end); }))
@@ -95,16 +95,16 @@ Number misfit(double stall_ns, const Number& timer_ns) {
 }
 
 /// Nothing: the cause has no timer, or none is set.
-Number timer_of(const RetransmitReport& report, RetransmitCause cause) {
-  return cause == RetransmitCause::timeout ? report.timeout_ns
-         : cause == RetransmitCause::rnr   ? report.rnr_ns
-                                           : std::nullopt;
+Number timer_of(const RetransmitReport& report, StallCause cause) {
+  return cause == StallCause::timeout ? report.timeout_ns
+         : cause == StallCause::rnr   ? report.rnr_ns
+                                      : std::nullopt;
 }
 
 struct RetransmitStall {
   double ns;
   std::uint64_t samples;
-  RetransmitCause cause = RetransmitCause::unknown;
+  StallCause cause = StallCause::unknown;
   double misfit = 0;
 };
 
@@ -112,7 +112,7 @@ struct RetransmitStall {
 constexpr double kAlike = 0.15;
 
 /// The misfit where the cause may be one of the stall.
-Number possible(double stall_ns, RetransmitCause cause, const RetransmitReport& report,
+Number possible(double stall_ns, StallCause cause, const RetransmitReport& report,
                 const Counted& counted) {
   const auto off = misfit(stall_ns, timer_of(report, cause));
   if (counted.of(cause) > 0) return off;
@@ -120,7 +120,7 @@ Number possible(double stall_ns, RetransmitCause cause, const RetransmitReport& 
 }
 
 void judge_stall(RetransmitStall& stall, const RetransmitReport& report, const Counted& counted) {
-  using enum RetransmitCause;
+  using enum StallCause;
   const auto as_timeout = possible(stall.ns, timeout, report, counted);
   const auto as_rnr = possible(stall.ns, rnr, report, counted);
   if (as_timeout && as_rnr) {
@@ -142,7 +142,7 @@ void keep_to(const Counted& counted, std::vector<RetransmitStall>& stalls) {
   std::ranges::stable_sort(stalls, {}, &RetransmitStall::misfit);
   std::vector<RetransmitStall> beyond;
   for (RetransmitStall& stall : stalls) {
-    if (stall.cause == RetransmitCause::unknown) continue;
+    if (stall.cause == StallCause::unknown) continue;
     std::uint64_t& of_cause = left[static_cast<std::size_t>(stall.cause)];
     const std::uint64_t kept = std::min(of_cause, stall.samples);
     of_cause -= kept;
@@ -158,7 +158,7 @@ double middle_ns(const HistogramData& samples, std::uint32_t bucket) {
   return static_cast<double>(std::clamp(middle, samples.min_ns, samples.max_ns));
 }
 
-RetransmitStalls sum_up(const std::vector<RetransmitStall>& stalls, RetransmitCause cause) {
+RetransmitStalls sum_up(const std::vector<RetransmitStall>& stalls, StallCause cause) {
   std::map<double, std::uint64_t> samples_of_ns;
   for (const RetransmitStall& stall : stalls)
     if (stall.cause == cause && stall.samples > 0) samples_of_ns[stall.ns] += stall.samples;
@@ -179,19 +179,19 @@ RetransmitStalls sum_up(const std::vector<RetransmitStall>& stalls, RetransmitCa
 constexpr LossCounterInfo kLossCounters[] = {
     {"no acknowledgement within --qp-timeout",
      {"local_ack_timeout_err", "requester_timeout"},
-     LossEvent::timeout},
-    {"sent again after a timeout", {"to_retransmits"}, LossEvent::timeout},
-    {"timeouts of the device's own transport", {"retrans_timeout_events"}, LossEvent::timeout},
+     StallCause::timeout},
+    {"sent again after a timeout", {"to_retransmits"}, StallCause::timeout},
+    {"timeouts of the device's own transport", {"retrans_timeout_events"}, StallCause::timeout},
     {"NAKs: a packet before this one is missing",
      {"requester_oos_nak", "packet_seq_err", "rcvd_seq_err", "seq_err_naks_rcvd"},
-     LossEvent::sequence_nak},
+     StallCause::sequence_nak},
     {"a response is missing",
      {"requester_implicit_nak", "implied_nak_seq_err"},
-     LossEvent::sequence_nak},
+     StallCause::sequence_nak},
     {"RNR NAKs: the peer had no receive",
      {"requester_rnr_nak", "rnr_nak_retry_err", "rcvd_rnr_err", "rnr_naks_rcvd"},
-     LossEvent::rnr_nak},
-    {"sent again after a timeout or a sequence NAK", {"completer_retry_err"}, LossEvent::retry},
+     StallCause::rnr},
+    {"sent again after a timeout or a sequence NAK", {"completer_retry_err"}, StallCause::retry},
     {"RNR NAKs sent: no receive was here", {"responder_rnr_nak", "send_rnr_err"}},
     {"requests that came out of order", {"responder_oos", "out_of_seq_request"}},
     {"requests that came twice: an answer was lost or late",
@@ -259,7 +259,7 @@ Table table_of(const RetransmitReport& report) {
   constexpr const char* kNames[kStallCauses] = {"timeout", "RNR NAK", "sequence NAK", "unknown"};
   const auto time = [](double ns) { return metric_text(Metric::max, ns); };
   for (std::size_t i = 0; i < kStallCauses; ++i) {
-    const auto cause = static_cast<RetransmitCause>(i);
+    const auto cause = static_cast<StallCause>(i);
     const auto& [samples, median_ns, max_ns] = report.of(cause);
     const Number timer = timer_of(report, cause);
     table.add_line({kNames[i], samples, samples == 0 ? kUnknown : time(median_ns),
@@ -337,8 +337,8 @@ std::optional<RetransmitReport> stalls_of(const CaseSummary& summary,
   if (const auto code = setting(summary, "min_rnr_timer")) report.rnr_ns = rnr_timer_ns(*code);
   const Counted counted = count(summary, uncounted, report);
   const auto as_stall = [&](double ns) {
-    return (counted.of(RetransmitCause::timeout) > 0 && misfit(ns, report.timeout_ns)) ||
-           (counted.of(RetransmitCause::rnr) > 0 && misfit(ns, report.rnr_ns));
+    return (counted.of(StallCause::timeout) > 0 && misfit(ns, report.timeout_ns)) ||
+           (counted.of(StallCause::rnr) > 0 && misfit(ns, report.rnr_ns));
   };
   report.mostly_stalled = as_stall(report.typical_ns);
   if (report.mostly_stalled) report.typical_ns = static_cast<double>(samples.min_ns);
@@ -354,7 +354,7 @@ std::optional<RetransmitReport> stalls_of(const CaseSummary& summary,
   const Row& row = summary.first();
   if (counted.all && !row.bandwidth && !row.load) keep_to(counted, stalls);
   for (std::size_t cause = 0; cause < kStallCauses; ++cause)
-    report.causes[cause] = sum_up(stalls, static_cast<RetransmitCause>(cause));
+    report.causes[cause] = sum_up(stalls, static_cast<StallCause>(cause));
   return report;
 }
 

@@ -22,8 +22,10 @@ struct UncountedEnd {
   std::string driver;    ///< "siw"; "the driver of siw0" where none is named
 };
 
-enum class RetransmitCause : std::uint8_t { timeout, rnr, sequence_nak, unknown };
-inline constexpr std::size_t kStallCauses = 4;
+/// Of a counter, `retry` is after a timeout or a sequence NAK, and `unknown` tells of loss or
+/// congestion, and of no one sample.
+enum class StallCause : std::uint8_t { timeout, rnr, sequence_nak, unknown, retry };
+inline constexpr std::size_t kStallCauses = 4;  ///< of a stall all but `retry`
 
 /// A sample is stalled if it is longer than this many typical ones. Its stall is what it is longer.
 inline constexpr double kStalledTimes = 3;
@@ -51,10 +53,10 @@ struct RetransmitReport {
   Number timeout_ns;            ///< 4.096 us * 2^qp_timeout; nothing: none is set
   Number rnr_ns;                ///< that min_rnr_timer asks for
   bool counted = false;         ///< at least one end's driver has counters
-  std::array<RetransmitStalls, kStallCauses> causes;  ///< by RetransmitCause
+  std::array<RetransmitStalls, kStallCauses> causes;  ///< by StallCause
   std::vector<LossCounter> counters;
 
-  const RetransmitStalls& of(RetransmitCause cause) const {
+  const RetransmitStalls& of(StallCause cause) const {
     return causes[static_cast<std::size_t>(cause)];
   }
 };
@@ -80,23 +82,11 @@ double rnr_timer_ns(std::uint64_t code);
 
 // ---- The counters of Linux' drivers that have to do with loss and congestion, and what they mean.
 
-enum class LossEvent : std::uint8_t {
-  timeout,  ///< this and the next two: as RetransmitCause has them
-  rnr_nak,
-  sequence_nak,
-  retry,  ///< after a timeout or a sequence NAK
-  other   ///< tells of loss or congestion, and of no one sample
-};
-inline constexpr std::size_t kLossEvents = 5;
-static_assert(std::size_t(LossEvent::timeout) == std::size_t(RetransmitCause::timeout));
-static_assert(std::size_t(LossEvent::rnr_nak) == std::size_t(RetransmitCause::rnr));
-static_assert(std::size_t(LossEvent::sequence_nak) == std::size_t(RetransmitCause::sequence_nak));
-
 /// Counters that mean the same.
 struct LossCounterInfo {
   std::string_view meaning;               ///< as the end that counted it sees it
   std::array<std::string_view, 5> names;  ///< of drivers; empty: no further one
-  LossEvent event = LossEvent::other;
+  StallCause event = StallCause::unknown;
 };
 
 /// @return  nullptr: not a counter of loss, or not known

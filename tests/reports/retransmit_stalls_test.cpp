@@ -35,7 +35,7 @@ RetransmitReport report_of(const Row& row) {
   return stalls_of(CaseSummary{row.case_object, {&row}}).value();
 }
 
-std::uint64_t samples(const RetransmitReport& report, RetransmitCause cause) {
+std::uint64_t samples(const RetransmitReport& report, StallCause cause) {
   return report.of(cause).samples;
 }
 
@@ -50,34 +50,34 @@ TEST(RetransmitStalls, AreLongerThanThreeMedians) {
   const RetransmitReport report = report_of(stalled_row({{0.039, 5}, {0.041, 2}}));
   EXPECT_EQ(report.samples, 10'007u);
   EXPECT_NEAR(report.typical_ns, 20'000, 20);
-  EXPECT_EQ(samples(report, RetransmitCause::unknown), 2u);
+  EXPECT_EQ(samples(report, StallCause::unknown), 2u);
 }
 
 TEST(RetransmitStalls, AsLongAsATimerAreItsWhereNothingIsCounted) {
   const RetransmitReport report =
       report_of(stalled_row({{68, 3}, {135, 1}, {0.66, 4}, {5.43, 1}, {40, 2}, {100, 1}}));
   EXPECT_FALSE(report.counted);
-  EXPECT_EQ(samples(report, RetransmitCause::timeout), 4u);
-  EXPECT_NEAR(report.of(RetransmitCause::timeout).median_ns, 68 * kMs, 0.1 * kMs);
-  EXPECT_NEAR(report.of(RetransmitCause::timeout).max_ns, 135 * kMs, 0.1 * kMs);
+  EXPECT_EQ(samples(report, StallCause::timeout), 4u);
+  EXPECT_NEAR(report.of(StallCause::timeout).median_ns, 68 * kMs, 0.1 * kMs);
+  EXPECT_NEAR(report.of(StallCause::timeout).max_ns, 135 * kMs, 0.1 * kMs);
   EXPECT_NEAR(*report.timeout_ns, 67.1 * kMs, 0.1 * kMs);
-  EXPECT_EQ(samples(report, RetransmitCause::sequence_nak), 0u);
+  EXPECT_EQ(samples(report, StallCause::sequence_nak), 0u);
 }
 
 TEST(RetransmitStalls, OfATimerWhoseEventsWereNotCountedAreNotItsOwn) {
   const RetransmitReport report =
       report_of(stalled_row({{68, 3}, {0.66, 4}}, {{"local_ack_timeout_err", 7}}));
   EXPECT_TRUE(report.counted);
-  EXPECT_EQ(samples(report, RetransmitCause::timeout), 3u);
-  EXPECT_EQ(samples(report, RetransmitCause::rnr), 0u);
-  EXPECT_EQ(samples(report, RetransmitCause::unknown), 4u);
+  EXPECT_EQ(samples(report, StallCause::timeout), 3u);
+  EXPECT_EQ(samples(report, StallCause::rnr), 0u);
+  EXPECT_EQ(samples(report, StallCause::unknown), 4u);
 }
 
 TEST(RetransmitStalls, OfACountedTimeoutMayLastFourTimesTheTimer) {
   const RetransmitReport report =
       report_of(stalled_row({{68, 1}, {90, 1}, {260, 1}, {50, 1}}, {{"to_retransmits", 3}}));
-  EXPECT_EQ(samples(report, RetransmitCause::timeout), 3u);
-  EXPECT_EQ(samples(report, RetransmitCause::unknown), 1u);
+  EXPECT_EQ(samples(report, StallCause::timeout), 3u);
+  EXPECT_EQ(samples(report, StallCause::unknown), 1u);
 }
 
 TEST(RetransmitStalls, ThatCouldBeTwoThingsAreUnknown) {
@@ -85,33 +85,33 @@ TEST(RetransmitStalls, ThatCouldBeTwoThingsAreUnknown) {
   Row row = stalled_row({{68, 1}, {45, 1}, {100, 1}, {134, 1}}, both);
   row.case_object["min_rnr_timer"] = 24;  // 40.96 ms
   const RetransmitReport report = report_of(row);
-  EXPECT_EQ(samples(report, RetransmitCause::timeout), 1u);
-  EXPECT_EQ(samples(report, RetransmitCause::rnr), 1u);
-  EXPECT_EQ(samples(report, RetransmitCause::unknown),
+  EXPECT_EQ(samples(report, StallCause::timeout), 1u);
+  EXPECT_EQ(samples(report, StallCause::rnr), 1u);
+  EXPECT_EQ(samples(report, StallCause::unknown),
             2u);  // near neither; twice 67.1, thrice 40.96
 }
 
 TEST(RetransmitStalls, ShorterThanAnyTimerAreSequenceNaksWhereSuchWereCounted) {
   const RetransmitReport report = report_of(
       stalled_row({{0.1, 1}, {0.2, 2}}, {{"rcvd_seq_err", 2}, {"completer_retry_err", 2}}));
-  EXPECT_EQ(samples(report, RetransmitCause::sequence_nak), 2u);
-  EXPECT_NEAR(report.of(RetransmitCause::sequence_nak).median_ns, 0.2 * kMs, 0.001 * kMs);
-  EXPECT_EQ(samples(report, RetransmitCause::unknown), 1u)
+  EXPECT_EQ(samples(report, StallCause::sequence_nak), 2u);
+  EXPECT_NEAR(report.of(StallCause::sequence_nak).median_ns, 0.2 * kMs, 0.001 * kMs);
+  EXPECT_EQ(samples(report, StallCause::unknown), 1u)
       << "two NAKs delay two messages of a ping-pong";
 }
 
 TEST(RetransmitStalls, OfAPingPongAreNoMoreThanWereCounted) {
   const RetransmitReport report = report_of(stalled_row(
       {{68, 2}, {90, 1}}, {{"rcvd_seq_err", 1}, {"completer_retry_err", 3}}));  // two timeouts
-  EXPECT_EQ(samples(report, RetransmitCause::timeout), 2u);
-  EXPECT_NEAR(report.of(RetransmitCause::timeout).max_ns, 68 * kMs, 0.1 * kMs);
-  EXPECT_EQ(samples(report, RetransmitCause::unknown), 1u);
+  EXPECT_EQ(samples(report, StallCause::timeout), 2u);
+  EXPECT_NEAR(report.of(StallCause::timeout).max_ns, 68 * kMs, 0.1 * kMs);
+  EXPECT_EQ(samples(report, StallCause::unknown), 1u);
 }
 
 TEST(RetransmitStalls, OfManyMessagesUnderWayMayBeMore) {
   Row row = stalled_row({{68, 30}}, {{"local_ack_timeout_err", 1}});
   row.load.emplace();
-  EXPECT_EQ(samples(report_of(row), RetransmitCause::timeout), 30u);
+  EXPECT_EQ(samples(report_of(row), StallCause::timeout), 30u);
 }
 
 TEST(RetransmitStalls, AreToldFromTheSmallestSampleWhereMostAreStalls) {
@@ -119,15 +119,15 @@ TEST(RetransmitStalls, AreToldFromTheSmallestSampleWhereMostAreStalls) {
   row.case_object["min_rnr_timer"] = 0;
   const RetransmitReport report = report_of(row);
   EXPECT_TRUE(report.mostly_stalled);
-  EXPECT_EQ(samples(report, RetransmitCause::rnr), 20'000u);
-  EXPECT_NEAR(report.of(RetransmitCause::rnr).median_ns, 655 * kMs, kMs);
+  EXPECT_EQ(samples(report, StallCause::rnr), 20'000u);
+  EXPECT_NEAR(report.of(StallCause::rnr).median_ns, 655 * kMs, kMs);
 }
 
 TEST(RetransmitStalls, AreWholeSamplesWhereEvenTheSmallestIsOne) {
   Row row = stalled_row({}, {{"rcvd_rnr_err", 10'000}});
   row.case_object["min_rnr_timer"] = 1;  // 10 us
   EXPECT_EQ(report_of(row).typical_ns, 0);
-  EXPECT_EQ(samples(report_of(row), RetransmitCause::rnr), 10'000u);
+  EXPECT_EQ(samples(report_of(row), StallCause::rnr), 10'000u);
 }
 
 TEST(RetransmitStalls, AreNotSeenInAMedianThatHappensToBeAsLongAsATimer) {
@@ -142,7 +142,7 @@ TEST(RetransmitStalls, WithoutATimerHaveNoTimeout) {
   Row row = stalled_row({{68, 3}});
   row.case_object["qp_timeout"] = 0;
   EXPECT_FALSE(report_of(row).timeout_ns);
-  EXPECT_EQ(samples(report_of(row), RetransmitCause::timeout), 0u);
+  EXPECT_EQ(samples(report_of(row), StallCause::timeout), 0u);
 }
 
 nlohmann::ordered_json of_driver(const char* initiator, const char* responder = nullptr) {
@@ -192,15 +192,15 @@ TEST(RetransmitStalls, AsLongAsATimerAreItsWhereTheCountersTellNoLoss) {
   const Row row = stalled_row({{68, 3}}, {{"ops", 9}});
   const CaseSummary summary{row.case_object, {&row}};
   const std::vector<UncountedEnd> uncounted{{"responder", "ionic"}};
-  EXPECT_EQ(samples(stalls_of(summary).value(), RetransmitCause::timeout), 0u);
-  EXPECT_EQ(samples(stalls_of(summary, uncounted).value(), RetransmitCause::timeout), 3u);
+  EXPECT_EQ(samples(stalls_of(summary).value(), StallCause::timeout), 0u);
+  EXPECT_EQ(samples(stalls_of(summary, uncounted).value(), StallCause::timeout), 3u);
 }
 
 TEST(RetransmitStalls, KeepWhatOneEndCountedWhereTheOthersDriverIsNotKnown) {
   const Row row = stalled_row({{90, 2}}, {{"local_ack_timeout_err", 2}});
   const CaseSummary summary{row.case_object, {&row}};
   const std::vector<UncountedEnd> uncounted{{"responder", "ionic"}};
-  EXPECT_EQ(samples(stalls_of(summary, uncounted).value(), RetransmitCause::timeout), 2u)
+  EXPECT_EQ(samples(stalls_of(summary, uncounted).value(), StallCause::timeout), 2u)
       << "longer than one timer, shorter than two";
 }
 
@@ -212,7 +212,7 @@ TEST(RetransmitStalls, WhereOnlyTheInitiatorRequestsAreThoseItsDriverCounts) {
                            "mix_load", "send_cqe_lat"}) {
     row.name = std::string(test) + "/rc/size:64";
     const CaseSummary summary{row.case_object, {&row}};
-    EXPECT_EQ(samples(stalls_of(summary, uncounted).value(), RetransmitCause::timeout), 0u) << test;
+    EXPECT_EQ(samples(stalls_of(summary, uncounted).value(), StallCause::timeout), 0u) << test;
   }
   const std::string text =
       loss_report(std::vector{row}, of_driver("mlx5_core", "ionic"), TextStyle{.width = 200});
@@ -223,8 +223,8 @@ TEST(LossCounters, AreKnownByTheNamesOfEachDriver) {
   for (const char* name : {"requester_timeout", "requester_oos_nak", "tcpRetransSegs", "RxECNMrkd",
                            "ip4RetransSegs", "tx_bps_limit_drop_cnt", "rx_cnp_pkt"})
     EXPECT_NE(find_loss_counter(name), nullptr) << name;
-  EXPECT_EQ(find_loss_counter("requester_rnr_nak")->event, LossEvent::rnr_nak);
-  EXPECT_EQ(find_loss_counter("tcpRetransSegs")->event, LossEvent::other) << "no --qp-timeout";
+  EXPECT_EQ(find_loss_counter("requester_rnr_nak")->event, StallCause::rnr);
+  EXPECT_EQ(find_loss_counter("tcpRetransSegs")->event, StallCause::unknown) << "no --qp-timeout";
 }
 
 TEST(LossReport, OfACleanCaseIsShort) {
