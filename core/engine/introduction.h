@@ -75,8 +75,8 @@ struct ConnectedCase {
 };
 
 void list_fields(auto& fields, Is<ConnectedCase> auto& connected) {
-  fields.embedded("case", connected.test_case, case_to_wire,
-                  [](const CheckedJson& json) { return case_from_wire(json.object()); });
+  fields.coded("case", connected.test_case, case_to_wire,
+               [](const CheckedJson& json) { return case_from_wire(json.object()); });
   fields("local", connected.local);
   fields("remote", connected.remote);
 }

@@ -77,14 +77,10 @@ class FieldWriter {
     if (form_ == FieldForm::message || !absent(value, rule))
       object_.emplace_back(key, to_json(value, rule));
   }
-  /// A value that JSON has as a text: by text(value), and parse(text), which gives an optional.
-  void coded(const char* key, const auto& value, const auto& text, const auto&) {
-    constant(key, text(value));
-  }
   /// A text of any bytes; its reader must make it printable.
   void any_text(const char* key, const std::string& value) { constant(key, value); }
-  /// A JSON value that other functions write and read.
-  void embedded(const char* key, const auto& value, const auto& to_json, const auto&) {
+  /// A value that other functions write as JSON and read.
+  void coded(const char* key, const auto& value, const auto& to_json, const auto&) {
     constant(key, to_json(value));
   }
   /// A value of an enum. @param names  of all values, in their order
@@ -172,22 +168,21 @@ class FieldReader {
     else
       read(json_.at(key), value, rule);
   }
-  template <class Value>
-  void coded(const char* key, Value& value, const auto&, const auto& parse) {
-    keys_.emplace_back(key);
-    const CheckedJson json = json_.at(key);
-    const auto parsed = parse(json.text());
-    if (!parsed) json.fail("is not valid");
-    value = *parsed;
-  }
   void any_text(const char* key, std::string& value) {
     keys_.emplace_back(key);
     value = json_.at(key).text();
   }
-  /// @param from_json  of a CheckedJson
-  void embedded(const char* key, auto& value, const auto&, const auto& from_json) {
+  /// @param from  of a CheckedJson; or of a text, which gives an optional
+  void coded(const char* key, auto& value, const auto&, const auto& from) {
     keys_.emplace_back(key);
-    value = from_json(json_.at(key));
+    const CheckedJson json = json_.at(key);
+    if constexpr (requires { from(json); }) {
+      value = from(json);
+    } else {
+      const auto parsed = from(json.text());
+      if (!parsed) json.fail("is not valid");
+      value = *parsed;
+    }
   }
   template <class Enum>
   void named(const char* key, Enum& value, const auto& names) {

@@ -107,15 +107,9 @@ std::size_t skip(std::string_view json, std::size_t at) {
 /// npos: it may go on behind the text.
 std::size_t end_of_value(std::string_view json) {
   if (json.empty()) return json.npos;
-  switch (kMarks[static_cast<unsigned char>(json.front())]) {
-    case Mark::quote:
-      return end_of_string(json, 0);
-    case Mark::opening:
-      return end_of_nested(json, 0);
-    case Mark::none:
-    case Mark::closing:
-      break;
-  }
+  const Mark mark = kMarks[static_cast<unsigned char>(json.front())];
+  if (mark == Mark::quote) return end_of_string(json, 0);
+  if (mark == Mark::opening) return end_of_nested(json, 0);
   return json.find_first_of(",:]} \t\r\n");
 }
 

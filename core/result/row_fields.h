@@ -76,10 +76,8 @@ void list_fields(auto& fields, Is<BandwidthData> auto& data) {
   fields("peak", data.peak);
 }
 
-inline constexpr std::size_t kMaxLatencyIntervals = 1024;
-
 void list_fields(auto& fields, Is<OverTimeData> auto& data) {
-  const FieldRule rule{.max = kMaxExactCount, .max_size = kMaxLatencyIntervals, .short_form = true};
+  const FieldRule rule{.max = kMaxExactCount, .max_size = 1024, .short_form = true};
   fields("interval_ns", data.interval_ns, {.min = 1, .max = kMaxExactCount});
   fields("count", data.count, rule);
   fields("p50", data.p50_ns, rule);
@@ -118,8 +116,6 @@ void list_fields(auto& fields, Is<BlameData> auto& data) {
 /// The causes sum to what is late. @throws UsageError
 void complete(BlameData& data, const CheckedJson& json);
 
-inline constexpr std::size_t kMaxBacklogIntervals = 1024, kMaxLoadParts = 16;
-
 void list_fields(auto& fields, Is<LoadPart> auto& part) {
   fields("operation", part.operation);
   fields("size_bytes", part.size_bytes, {.min = 1, .max = kMaxExactCount});
@@ -146,13 +142,11 @@ void list_fields(auto& fields, Is<LoadData> auto& data) {
   fields("unsent", data.unsent, {.max = data.due});
   fields("backlog_max", data.backlog_max, kExactCount);
   fields("interval_ns", data.interval_ns, kExactCount);
-  fields("backlog", data.backlog, {.max = kMaxExactCount, .max_size = kMaxBacklogIntervals});
+  fields("backlog", data.backlog, {.max = kMaxExactCount, .max_size = 1024});
   fields("service", data.service);
   fields("lateness", data.lateness);
-  fields("mix", data.mix, {.max_size = kMaxLoadParts});
+  fields("mix", data.mix, {.max_size = 16});
 }
-
-inline constexpr std::size_t kMaxSweepPoints = 4096;
 
 void list_fields(auto& fields, Is<SweepPoint> auto& point) {
   fields("rate_per_s", point.rate_per_s, kExactCount);
@@ -170,7 +164,7 @@ void list_fields(auto& fields, Is<SweepData> auto& data) {
   fields("slo_rate_per_s", data.slo_rate_per_s);
   fields("slo_missed_per_s", data.slo_missed_per_s);
   fields("slo_missed_below", data.slo_missed_below);
-  fields.bulk("points", data.points, {.max_size = kMaxSweepPoints});
+  fields.bulk("points", data.points, {.max_size = 4096});
 }
 
 void list_fields(auto& fields, Is<BackgroundData> auto& data) {
@@ -204,11 +198,9 @@ void for_each_qp_list(auto& data, const auto& act) {
   act("max_ns", data.max_ns, kAny);
 }
 
-inline constexpr std::uint64_t kMaxRowQps = 1ULL << 24;
-
 void list_fields(auto& fields, Is<PerQpData> auto& data) {
   constexpr std::size_t kListed = kMaxListedQps;
-  fields("qps", data.qps, {.min = 1, .max = kMaxRowQps});
+  fields("qps", data.qps, {.min = 1, .max = 1ULL << 24});
   fields("numbers", data.numbers, {.max = data.qps - 1, .max_size = kListed});
   for_each_qp_list(data, [&](const char* key, auto& list, std::uint64_t max) {
     fields(key, list, {.max = max, .max_size = kListed, .short_form = true});
@@ -220,8 +212,6 @@ void list_fields(auto& fields, Is<PerQpData> auto& data) {
 }
 /// Lists that apply have one element for each QP that is listed. @throws UsageError
 void complete(PerQpData& data, const CheckedJson& json);
-
-inline constexpr std::size_t kMaxRowDevices = 64;
 
 void list_fields(auto& fields, Is<DeviceData> auto& data) {
   fields("device", data.device, {.max_size = 64});
@@ -246,11 +236,9 @@ void list_fields(auto& fields, Is<PayloadBoundData> auto& bound) {
   const auto from_json = [](const CheckedJson& json) {
     return json.null() ? Gbps() : Gbps(json.not_negative());
   };
-  fields.embedded("initiator", bound.initiator, to_json, from_json);
-  fields.embedded("responder", bound.responder, to_json, from_json);
+  fields.coded("initiator", bound.initiator, to_json, from_json);
+  fields.coded("responder", bound.responder, to_json, from_json);
 }
-
-inline constexpr std::size_t kMaxUntilMetrics = 32;
 
 void list_fields(auto& fields, Is<SettledMetric> auto& settled) {
   fields("metric", settled.metric);
@@ -263,7 +251,7 @@ void list_fields(auto& fields, Is<SettledMetric> auto& settled) {
 
 void list_fields(auto& fields, Is<UntilData> auto& data) {
   fields.named("ended", data.ended, kEndedNames);
-  fields("metrics", data.metrics, {.max_size = kMaxUntilMetrics});
+  fields("metrics", data.metrics, {.max_size = 32});
 }
 
 void list_fields(auto& fields, Is<Hops> auto& hops) {
@@ -392,7 +380,7 @@ void list_fields(auto& fields, Is<Row> auto& row) {
   fields("sweep", row.sweep);
   fields("background", row.background);
   fields("per_qp", row.per_qp);
-  fields("per_device", row.per_device, {.max_size = kMaxRowDevices});
+  fields("per_device", row.per_device, {.max_size = 64});
   fields("topology", row.topology);
   fields("lost", row.lost);
   fields.bulk("device_counters", row.device_counters);

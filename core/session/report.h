@@ -69,7 +69,7 @@ void list_fields(auto& fields, Is<Report> auto& report) {
   fields("gpu_pcie_path", report.gpu_pcie_path, {.max_size = 16 * kMostDevices});
   fields("data_in_order", report.data_in_order);
   fields("gap_limit_ns", report.watched.gap_limit_ns, messages);
-  fields.embedded("gaps", report.watched.gaps, gaps_to_json, gaps_from_json);
+  fields.coded("gaps", report.watched.gaps, gaps_to_json, gaps_from_json);
   fields("verdict", report.verdict);
   fields("devices", report.devices, {.max_size = kMostDevices});
 }

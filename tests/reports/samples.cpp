@@ -43,7 +43,7 @@ HistogramData samples_of(std::uint64_t ns, std::uint64_t count = 1) {
 struct FieldFiller {
   void operator()(const char*, auto& value, const FieldRule& rule = {}) { fill(value, rule); }
   void bulk(const char*, auto& value, const FieldRule& rule = {}) { fill(value, rule); }
-  void embedded(const char*, auto& value, const auto&...) { fill(value, {}); }
+  void coded(const char*, auto& value, const auto&...) { fill(value, {}); }
   void named(const auto&...) {}
   void constant(const auto&...) {}
   void derived(const auto&...) {}
