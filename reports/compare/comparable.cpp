@@ -75,7 +75,7 @@ Replicate replicate_of(const Row& row, Replicate replicate) {
   for (const MetricInfo& info : metrics())
     if (const auto value = info.value(row))
       replicate.at(info.metric) = *value;
-    else if (row.bandwidth && info.group == "bandwidth")
+    else if (row.bandwidth && info.path.starts_with("bandwidth."))
       replicate.at(info.metric) = 0;  // of an empty window
   return replicate;
 }

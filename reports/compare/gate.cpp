@@ -23,16 +23,11 @@ constexpr std::string_view kForm =
   throw UsageError("--gate '{}': {}; {}", gate.text, why, kForm);
 }
 
-/// "latency.p50", "lost"
-std::string gate_name(const MetricInfo& info) {
-  return fmt::format("{}{}{}", info.group, info.group.empty() ? "" : ".", info.field);
-}
-
 std::string metric_names() {
   std::string names;
   for (const MetricInfo& info : metrics()) {
-    add_item(names, gate_name(info));
-    if (is_latency(info)) add_item(names, fmt::format("half_round_trip.{}", info.field));
+    add_item(names, info.path);
+    if (is_latency(info)) add_item(names, fmt::format("half_round_trip.{}", info.name));
   }
   return names;
 }
@@ -42,7 +37,7 @@ void read_metric(Gate& gate, std::string_view text) {
   gate.half = text.starts_with(kHalf);
   const std::string wanted =
       gate.half ? fmt::format("latency.{}", text.substr(kHalf.size())) : std::string(text);
-  const auto found = std::ranges::find(metrics(), wanted, gate_name);
+  const auto found = std::ranges::find(metrics(), wanted, &MetricInfo::path);
   if (found == metrics().end())
     refuse(gate, fmt::format("there is no metric '{}' (metrics: {})", text, metric_names()));
   gate.metric = found->metric;
@@ -72,12 +67,14 @@ double unit_size(std::string_view unit, Metric metric) {
 void read_limit(Gate& gate, std::string_view text) {
   const auto [number, unit] = number_and_unit(text);
   const double size = unit_size(unit, gate.metric);
+  const MetricInfo& info = info_of(gate.metric);
   if (!(number >= 0 && number < 1e18) || size == 0)
-    refuse(gate, fmt::format("'{}' is no limit of {}: it takes a number{}", text,
-                             info_of(gate.metric).field,
-                             is_time(gate.metric)    ? " with ns, us, ms or s"
-                             : is_share(gate.metric) ? ", or one with %"
-                                                     : ""));
+    refuse(gate,
+           fmt::format("'{}' is no limit of {}: it takes a number{}", text,
+                       is_latency(info) ? info.name : info.path.substr(info.path.rfind('.') + 1),
+                       is_time(gate.metric)    ? " with ns, us, ms or s"
+                       : is_share(gate.metric) ? ", or one with %"
+                                               : ""));
   gate.limit = number * size;
 }
 

@@ -107,11 +107,6 @@ std::string legend(const Group& group, const Table& table, const std::string& da
   return text;
 }
 
-std::string reason_of(const FigureColumn& column) {
-  return column.missing.empty() ? fmt::format("{} is not in the result", column.column.head)
-                                : std::string(column.missing);
-}
-
 }  // namespace
 
 FigureColumn text_column(Table::Column column, std::function<std::string(FigureLine)> text) {
@@ -157,9 +152,9 @@ std::vector<FigureCsv> csv_of_keys(std::string_view prefix, std::string_view obj
 
 std::vector<FigureCsv> csv_of_metrics(std::string_view prefix, std::span<const MetricInfo> infos) {
   return mapped(infos, [&](const MetricInfo& info) -> FigureCsv {
-    std::string object(info.group);
-    std::ranges::replace(object, '.', '/');
-    return {fmt::format("{}{}", prefix, info.key), fmt::format("/{}/{}", object, info.field)};
+    std::string pointer = fmt::format("/{}", info.path);
+    std::ranges::replace(pointer, '.', '/');
+    return {fmt::format("{}{}", prefix, info.key), pointer};
   });
 }
 
@@ -203,7 +198,9 @@ std::string add_figures(Table& table, const Figures& figures, const FigureLines&
       continue;
     each.column.cells = each.number ? median_cells(each, lines) : text_cells(each, lines);
     if (std::ranges::count(each.column.cells, kUnknown, &Table::Cell::text) > 0)
-      add_once(reasons, reason_of(each));
+      add_once(reasons, each.missing.empty()
+                            ? fmt::format("{} is not in the result", each.column.head)
+                            : std::string(each.missing));
     if (!each.column.cells.empty()) table.columns.push_back(std::move(each.column));
   }
   return dash_text(fmt::format("{}", fmt::join(reasons, "; ")));

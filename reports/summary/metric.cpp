@@ -111,64 +111,63 @@ std::string time_text(double ns) {
 
 const std::array<MetricInfo, kMetrics>& metrics() {
   using enum Metric;
-  constexpr const char *kLatency = "latency", *kRate = "bandwidth", *kLoad = "load",
-                       *kService = "load.service", *kLateness = "load.lateness", *kSweep = "sweep";
   constexpr MetricJudging kMiddle{true, 1, 1}, kTail{true, 10.0 / 3, 3},
       kFarTail{true, 20.0 / 3, 5}, kRateIfAsked{false, 1, 1}, kIfAsked{false, 10.0 / 3, 3},
       kShare{true, 1.0 / 3, 0.5};
   static constexpr std::array<MetricInfo, kMetrics> kAll{{
-      {min, kLatency, "min", "min_ns", "min", "ns", false, kIfAsked, false,
+      {min, "latency.min", "min_ns", "min", "ns", false, kIfAsked, false,
        latency<min_of, &Told::min>},
-      {p50, kLatency, "p50", "p50_ns", "p50", "ns", false, kMiddle, true,
+      {p50, "latency.p50", "p50_ns", "p50", "ns", false, kMiddle, true,
        latency_percentile<5000, &Told::p50>},
-      {p90, kLatency, "p90", "p90_ns", "p90", "ns", false, kIfAsked, true,
+      {p90, "latency.p90", "p90_ns", "p90", "ns", false, kIfAsked, true,
        latency_percentile<9000, &Told::p90>},
-      {p99, kLatency, "p99", "p99_ns", "p99", "ns", false, kTail, true,
+      {p99, "latency.p99", "p99_ns", "p99", "ns", false, kTail, true,
        latency_percentile<9900, &Told::p99>},
-      {p99_9, kLatency, "p99.9", "p99.9_ns", "p99.9", "ns", false, kFarTail, true,
+      {p99_9, "latency.p99.9", "p99.9_ns", "p99.9", "ns", false, kFarTail, true,
        latency_percentile<9990, &Told::p99_9>},
-      {p99_99, kLatency, "p99.99", "p99.99_ns", "p99.99", "ns", false, kIfAsked, true,
+      {p99_99, "latency.p99.99", "p99.99_ns", "p99.99", "ns", false, kIfAsked, true,
        latency_percentile<9999, &Told::p99_99>},
-      {max, kLatency, "max", "max_ns", "max", "ns", false, kIfAsked, false,
+      {max, "latency.max", "max_ns", "max", "ns", false, kIfAsked, false,
        latency<max_of, &Told::max>},
-      {mean, kLatency, "mean", "mean_ns", "mean", "ns", false, kMiddle, true,
+      {mean, "latency.mean", "mean_ns", "mean", "ns", false, kMiddle, true,
        latency<rdmameter::mean, &Told::mean>},
-      {stddev, kLatency, "stddev", "stddev_ns", "stddev", "ns", false, kIfAsked, false,
+      {stddev, "latency.stddev", "stddev_ns", "stddev", "ns", false, kIfAsked, false,
        latency<standard_deviation, &Told::stddev>},
-      {gbps, kRate, "gbps", "gbps", "bandwidth", "Gb/s", true, kMiddle, true, rate<bandwidth_gbps>},
-      {mib_per_s, kRate, "mib_per_s", "mib_per_s", "mib_per_s", "MiB/s", true, kRateIfAsked, false,
-       rate<bandwidth_mib_per_s>},
-      {mmsg_per_s, kRate, "mmsg_per_s", "mmsg_per_s", "message rate", "Mmsg/s", true, kRateIfAsked,
-       true, rate<bandwidth_mmsg_per_s>},
-      {lost, "", "lost", "lost", "lost", "", false, kIfAsked, false,
+      {gbps, "bandwidth.gbps", "gbps", "bandwidth", "Gb/s", true, kMiddle, true,
+       rate<bandwidth_gbps>},
+      {mib_per_s, "bandwidth.mib_per_s", "mib_per_s", "mib_per_s", "MiB/s", true, kRateIfAsked,
+       false, rate<bandwidth_mib_per_s>},
+      {mmsg_per_s, "bandwidth.mmsg_per_s", "mmsg_per_s", "message rate", "Mmsg/s", true,
+       kRateIfAsked, true, rate<bandwidth_mmsg_per_s>},
+      {lost, "lost", "lost", "lost", "", false, kIfAsked, false,
        number_in<&Row::lost, std::identity{}>},
-      {of_line, "", "of_line", "of_line", "share of the line", "", true, kIfAsked, false,
+      {of_line, "of_line", "of_line", "share of the line", "", true, kIfAsked, false,
        share_of_line},
-      {of_bound, "", "of_bound", "of_bound", "share of the bound", "", true, kIfAsked, false,
+      {of_bound, "of_bound", "of_bound", "share of the bound", "", true, kIfAsked, false,
        share_of_bound},
-      {offered, kLoad, "offered_per_s", "offered_per_s", "offered", "msg/s", true, kRateIfAsked,
+      {offered, "load.offered_per_s", "offered_per_s", "offered", "msg/s", true, kRateIfAsked,
        false, number_in<&Row::load, load_offered_per_s>},
-      {reached, kLoad, "reached_per_s", "reached_per_s", "reached", "msg/s", true, kRateIfAsked,
+      {reached, "load.reached_per_s", "reached_per_s", "reached", "msg/s", true, kRateIfAsked,
        false, number_in<&Row::load, load_reached_per_s>},
-      {reached_share, kLoad, "reached_share", "reached_share", "reached share", "", true, kShare,
+      {reached_share, "load.reached_share", "reached_share", "reached share", "", true, kShare,
        false, number_in<&Row::load, load_reached_share>},
-      {backlog, kLoad, "backlog_max", "backlog_max", "backlog", "", false, kIfAsked, false,
+      {backlog, "load.backlog_max", "backlog_max", "backlog", "", false, kIfAsked, false,
        number_in<&Row::load, &LoadData::backlog_max>},
-      {unsent, kLoad, "unsent", "unsent", "unsent", "", false, kIfAsked, false,
+      {unsent, "load.unsent", "unsent", "unsent", "", false, kIfAsked, false,
        number_in<&Row::load, &LoadData::unsent>},
-      {service_p50, kService, "p50", "service_p50_ns", "service p50", "ns", false, kIfAsked, false,
-       load_percentile<&LoadData::service, 5000, &Told::p50>},
-      {service_p99, kService, "p99", "service_p99_ns", "service p99", "ns", false, kIfAsked, false,
-       load_percentile<&LoadData::service, 9900, &Told::p99>},
-      {lateness_p50, kLateness, "p50", "lateness_p50_ns", "late p50", "ns", false, kIfAsked, false,
-       load_percentile<&LoadData::lateness, 5000, &Told::p50>},
-      {lateness_p99, kLateness, "p99", "lateness_p99_ns", "late p99", "ns", false, kIfAsked, false,
-       load_percentile<&LoadData::lateness, 9900, &Told::p99>},
-      {saturation, kSweep, "saturation_per_s", "saturation_per_s", "saturation", "msg/s", true,
+      {service_p50, "load.service.p50", "service_p50_ns", "service p50", "ns", false, kIfAsked,
+       false, load_percentile<&LoadData::service, 5000, &Told::p50>},
+      {service_p99, "load.service.p99", "service_p99_ns", "service p99", "ns", false, kIfAsked,
+       false, load_percentile<&LoadData::service, 9900, &Told::p99>},
+      {lateness_p50, "load.lateness.p50", "lateness_p50_ns", "late p50", "ns", false, kIfAsked,
+       false, load_percentile<&LoadData::lateness, 5000, &Told::p50>},
+      {lateness_p99, "load.lateness.p99", "lateness_p99_ns", "late p99", "ns", false, kIfAsked,
+       false, load_percentile<&LoadData::lateness, 9900, &Told::p99>},
+      {saturation, "sweep.saturation_per_s", "saturation_per_s", "saturation", "msg/s", true,
        kMiddle, true, number_in<&Row::sweep, &SweepData::saturation_per_s>},
-      {slo_rate, kSweep, "slo_rate_per_s", "slo_rate_per_s", "rate within SLO", "msg/s", true,
-       kTail, true, number_in<&Row::sweep, &SweepData::slo_rate_per_s>},
-      {unloaded_p99, kSweep, "unloaded_p99_ns", "unloaded_p99_ns", "p99 without load", "ns", false,
+      {slo_rate, "sweep.slo_rate_per_s", "slo_rate_per_s", "rate within SLO", "msg/s", true, kTail,
+       true, number_in<&Row::sweep, &SweepData::slo_rate_per_s>},
+      {unloaded_p99, "sweep.unloaded_p99_ns", "unloaded_p99_ns", "p99 without load", "ns", false,
        kTail, true, number_in<&Row::sweep, &SweepData::unloaded_p99_ns>},
   }};
   static_assert(std::ranges::is_sorted(kAll, {}, &MetricInfo::metric));  // info_of() counts on it
@@ -186,12 +185,12 @@ const MetricInfo& info_of(Metric metric) {
 
 const MetricInfo* typed_metric(std::string_view name) {
   for (const MetricInfo& info : metrics())
-    if (is_latency(info) && info.field == name) return &info;
+    if (is_latency(info) && info.name == name) return &info;
   return name == info_of(Metric::gbps).name ? &info_of(Metric::gbps) : nullptr;
 }
 
 std::string typed_metric_names() {
-  const auto latencies = mapped(filtered(metrics(), is_latency), &MetricInfo::field);
+  const auto latencies = mapped(filtered(metrics(), is_latency), &MetricInfo::name);
   return fmt::format("{}, {}", fmt::join(latencies, ", "), info_of(Metric::gbps).name);
 }
 
@@ -215,7 +214,7 @@ bool is_time(Metric metric) {
 }
 
 bool is_latency(const MetricInfo& info) {
-  return info.group == "latency" && is_time(info.metric);
+  return info.path.starts_with("latency.");
 }
 
 Unit rate_unit(Metric metric, double largest) {

@@ -91,11 +91,10 @@ struct MetricJudging {
 /// Where a metric stands in a row, what it is called, which way is better.
 struct MetricInfo {
   Metric metric;
-  std::string_view group;  ///< "latency", "bandwidth", "load.service", or "" for the row itself
-  std::string_view field;  ///< within it
-  std::string_view key;    ///< "p50_ns", "gbps": the unit ends it
-  std::string_view name;   ///< "p50", "bandwidth"
-  std::string_view unit;   ///< "ns", "Gb/s"
+  std::string_view path;  ///< "latency.p50", "load.service.p99", "lost"
+  std::string_view key;   ///< "p50_ns", "gbps": the unit ends it
+  std::string_view name;  ///< "p50", "bandwidth"
+  std::string_view unit;  ///< "ns", "Gb/s"
   bool higher_is_better;
   MetricJudging judging;
   bool exported;  ///< to other tools, to a page, and to a history
