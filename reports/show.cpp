@@ -35,15 +35,15 @@ std::string group_name(const Group& group) {
   return printable(group.test) + " over " + upper_case(printable(group.transport));
 }
 
-/// "send_lat over RC, size 64 B: half round trip, 3 repetitions merged"
-std::string case_title(const Group& group, const CaseSummary& summary) {
+/// A title: "send_lat over RC, size 64 B: half round trip, 3 repetitions merged"
+std::string case_title(const Group& group, const CaseSummary& summary, const TextStyle& style) {
   std::string title = group_name(group);
   if (const std::string axes = case_text(summary.case_object, group.varying); !axes.empty())
     title += ", " + axes;
   title += ": " + latency_title(group);
   if (summary.repetitions.size() > 1)
     title += fmt::format(", {} repetitions merged", summary.repetitions.size());
-  return title;
+  return "\n" + bold(wrap("", title, style.width), style);
 }
 
 std::string histograms(const std::vector<const Group*>& groups, const ShowOptions& options) {
@@ -60,7 +60,7 @@ std::string histograms(const std::vector<const Group*>& groups, const ShowOption
   std::string text;
   for (const auto& [group, summary] : cases)
     text +=
-        "\n" + bold(wrap("", case_title(*group, *summary), options.style.width), options.style) +
+        case_title(*group, *summary, options.style) +
         draw_histogram(merged_latency(*summary), latency_divisor(summary->first()), options.style);
   return text;
 }
@@ -70,8 +70,7 @@ std::string percentiles(const std::vector<const Group*>& groups, const TextStyle
   for (const Group* group : groups)
     for (const CaseSummary& summary : group->cases)
       if (merged_latency(summary).count > 0)
-        text += "\n" + bold(wrap("", case_title(*group, summary), style.width), style) +
-                percentile_table(summary, style);
+        text += case_title(*group, summary, style) + percentile_table(summary, style);
   return text;
 }
 

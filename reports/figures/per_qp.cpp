@@ -28,17 +28,6 @@ std::string key_name(const std::string& key) {
   return key == "mean_ns" ? "mean [µs]" : "rate [k/s]";
 }
 
-/// The median over the repetitions, in the unit of key_name(); of a ping-pong half a round trip, as
-/// in the other tables.
-std::string spread_text(const CaseSummary& summary, const std::string& key,
-                        double PerQpData::Spread::*member) {
-  const auto found = spread(summary, [&](const Row& row) -> Number {
-    return (*std::ranges::find(row.per_qp->spread, key, &PerQpData::Spread::of)).*member;
-  });
-  const double divisor = key == "messages_per_s" ? 1 : latency_divisor(summary.first());
-  return found ? fmt::format("{:.4g}", found->median * 1e-3 / divisor) : kUnknown;
-}
-
 /// The port where it is the same in all repetitions.
 std::string port_text(const CaseSummary& summary, std::uint64_t qp) {
   std::optional<std::uint64_t> port;
@@ -82,14 +71,21 @@ std::string slow_qps_text(const CaseSummary& summary) {
   return text.empty() ? "none" : text;
 }
 
+/// The median over the repetitions, in the unit of key_name(); of a ping-pong half a round trip, as
+/// in the other tables.
 FigureColumn spread_column(const char* head, double PerQpData::Spread::*member) {
   return text_column({head}, [member](FigureLine line) {
-    return spread_text(*line.summary, compared_by(*line.summary), member);
+    const std::string key = compared_by(*line.summary);
+    const Number found = median_of(*line.summary, [&](const Row& row) -> Number {
+      return (*std::ranges::find(row.per_qp->spread, key, &PerQpData::Spread::of)).*member;
+    });
+    const double divisor = key == "messages_per_s" ? 1 : latency_divisor(line.summary->first());
+    return fmt::format("{:.4g}", *found * 1e-3 / divisor);
   });
 }
 
 std::string count_of_qps(FigureLine line) {
-  return fmt::format("{}", line.summary->first().per_qp->qps);
+  return std::to_string(line.summary->first().per_qp->qps);
 }
 
 std::string jain_text(FigureLine line) {

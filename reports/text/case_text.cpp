@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <set>
 
+#include "core/result/row_json.h"
 #include "reports/summary/facts.h"
 #include "reports/summary/metric.h"
 
@@ -97,10 +98,9 @@ bool shown_with_environment(std::string_view key) {
 
 NameAndUnit split_key(const std::string& key) {
   if (key == "rate") return {"rate", "1/s"};
-  NameAndUnit name_and_unit{printable(key), ""};
   for (const auto& [suffix, unit] : {std::pair{"_bytes", "B"}, std::pair{"_ns", "ns"}})
-    if (key.ends_with(suffix)) name_and_unit = {printable(key.substr(0, key.rfind('_'))), unit};
-  return {with_spaces(name_and_unit.name), name_and_unit.unit};
+    if (key.ends_with(suffix)) return {with_spaces(printable(key.substr(0, key.rfind('_')))), unit};
+  return {with_spaces(printable(key)), ""};
 }
 
 std::string case_text(const Json& case_object, const std::vector<std::string>& keys) {
@@ -119,17 +119,13 @@ std::string kind_of(const Group& group) {
 
 std::string Common::text(const Common& known) const {
   std::string text;
-  const auto add = [&text](const std::vector<std::string>& all,
-                           const std::vector<std::string>& told) {
-    for (const std::string& one : all)
-      if (std::ranges::none_of(told, [&one](const std::string& before) {
+  for (const auto list : {&Common::settings, &Common::facts})
+    for (const std::string& one : this->*list)
+      if (std::ranges::none_of(known.*list, [&one](const std::string& before) {
             return before == one ||
                    before.starts_with(one + " in ");  // "data in order in write_lat"
           }))
         add_item(text, one);
-  };
-  add(settings, known.settings);
-  add(facts, known.facts);
   return text;
 }
 
@@ -154,17 +150,14 @@ std::string group_heading(const Group& group, const std::string& facts, const Te
 }
 
 std::string latency_title(const Group& group) {
-  constexpr const char* kTitles[] = {
-      // by LatencyData::Definition
-      "round trip",           "completion latency",      "time of a call", "time of an exchange",
-      "time of a collective", "response, from due time", "service",        "lateness"};
-  static_assert(std::size(kTitles) ==
-                static_cast<std::size_t>(LatencyData::Definition::lateness) + 1);
+  constexpr auto kTitles = names_to<LatencyData::Definition::lateness>(
+      "round trip", "completion latency", "time of a call", "time of an exchange",
+      "time of a collective", "response, from due time", "service", "lateness");
   for (const Row* row : rows_of(group))
-    if (row->latency) {
-      if (row->latency->half_round_trip) return "half round trip";
-      return kTitles[static_cast<std::size_t>(row->latency->definition)];
-    }
+    if (row->latency)
+      return std::string(row->latency->half_round_trip
+                             ? "half round trip"
+                             : name_in(kTitles, row->latency->definition));
   return "";
 }
 

@@ -23,11 +23,10 @@ std::string percent_text(double share) {
   return fmt::format("±{:.2g} %", share * 100);
 }
 
-/// By UntilData::Ended.
-constexpr std::string_view kWhy[] = {
+constexpr auto kWhy = names_to<UntilData::Ended::not_measured>(
     "reached", "not reached, no more repetitions are allowed (--repetitions)",
     "not reached, the time is up (--budget)", "not reached, the noise does not become smaller",
-    "not known, it was not measured"};
+    "not known, it was not measured");
 
 }  // namespace
 
@@ -40,7 +39,7 @@ std::string until_text(const Row& row) {
     add_item(settled, share ? percent_text(*share) : "not known");
   }
   return fmt::format("until{}: {} after {} repetitions{}", goals.empty() ? "" : " " + goals,
-                     kWhy[static_cast<std::size_t>(row.until->ended)], row.repetition + 1,
+                     name_in(kWhy, row.until->ended), row.repetition + 1,
                      settled.empty() ? "" : " (" + settled + ")");
 }
 
