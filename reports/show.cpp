@@ -156,7 +156,7 @@ std::string show_groups(const std::vector<const Group*>& groups, const Defaults&
   for (const auto& [kind, members] : kinds)
     text += show_kind(members, common, defaults, line_rate, options);
   for (const std::string& remark : {dash_text(kTooFewSamples), std::string(kTailMayBeMissing)})
-    tell_once(text, dim(wrap("  ", remark, options.style.width), options.style));
+    tell_once(text, note_text(remark, options.style));
   text += background_matrix(join(groups), options.style);
   if (options.percentiles) text += percentiles(groups, options.style);
   return text + histograms(groups, options);
@@ -167,11 +167,6 @@ bool told_elsewhere(const Group& group, bool all) {
   const auto of_topologies = [](const Row& row) { return row.topology.has_value(); };
   return std::ranges::all_of(group.cases, of_topologies, &CaseSummary::first) ||
          (!all && std::ranges::all_of(group.cases, of_connections, &CaseSummary::first));
-}
-
-/// Empty: the text is.
-std::string chapter(std::string_view title, const std::string& text, const TextStyle& style) {
-  return text.empty() ? "" : "\n" + bold(title, style) + "\n" + text;
 }
 
 /// Says of repetitions that were interrupted what the tables above made of them.

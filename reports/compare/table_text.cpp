@@ -84,7 +84,7 @@ std::string cases_text(const Comparison& comparison, const std::vector<VerdictLi
       "q: how likely chance alone makes it as much worse, all cases taken together; at most 0.025 "
       "is significant. " +
       estimates_text(comparison);
-  return "\n" + render(table, style) + dim(wrap("  ", legend, style.width), style);
+  return "\n" + render(table, style) + note_text(legend, style);
 }
 
 /// A line for each note, before which stand the cases that have it.
@@ -112,7 +112,7 @@ std::string gate_lines(const Comparison& comparison, bool all, const TextStyle& 
                  fmt::format("{}: {}{}", printable(one.name), one.text, gate), style.width);
   }
   if (kept > 0) text += fmt::format("  {:<13}{} more\n", "pass", kept);
-  return text.empty() ? "" : "\n" + bold("gates", style) + "\n" + text;
+  return chapter("gates", text, style);
 }
 
 std::string list(const char* title, const std::vector<std::string>& names, const TextStyle& style) {

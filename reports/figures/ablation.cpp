@@ -189,7 +189,7 @@ std::string ablation_text(const Json& context, std::span<const Row> rows, const 
         "\n" +
         bold(wrap("", "what each axis is worth: " + ablation_title(ablation), style.width), style);
     if (ablation.analysis) text += render(ablation_table(ablation), style);
-    text += dim(wrap("  ", ablation_remark(ablation), style.width), style);
+    text += note_text(ablation_remark(ablation), style);
   }
   return text;
 }

@@ -215,14 +215,10 @@ std::string figures_text(const Figures& figures, const Group& whole, const TextS
   Table table = figures.by_axes ? key_table(group) : named_lines(figures, group, lines);
   const std::size_t keys = table.columns.size();
   const std::string dashes = add_figures(table, figures, lines, FigurePlace::terminal);
-  std::string remark = figures.remark ? figures.remark(lines) : "";
-  if (!remark.empty()) remark = dim(wrap("  ", remark, style.width), style);
+  const std::string remark = note_text(figures.remark ? figures.remark(lines) : "", style);
   if (table.columns.size() == keys) return remark;  // no number at all
-  std::string text;
-  if (!figures.title.empty()) text = "\n" + bold("  " + figures.title, style) + "\n";
-  text += render(table, style) + remark;
-  const std::string signs = legend(group, table, dashes);
-  if (!signs.empty()) text += dim(wrap("  ", signs, style.width), style);
+  std::string text = render(table, style) + remark + note_text(legend(group, table, dashes), style);
+  if (!figures.title.empty()) text = chapter("  " + figures.title, text, style);
   return figures.beneath == nullptr ? text : text + figures.beneath(group, style);
 }
 

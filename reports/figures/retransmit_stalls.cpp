@@ -370,8 +370,8 @@ std::string loss_report(std::span<const Row> rows, const Json& context, const Te
   const std::vector<UncountedEnd> uncounted = ends_without_loss_counters(context);
   for (const Group& group : group_rows(rows))
     for (const CaseSummary& summary : group.cases)
-      if (const std::string stalls = stall_text(summary, uncounted, style); !stalls.empty())
-        text += "\n" + bold(printable(summary.first().name) + ": stalls", style) + "\n" + stalls;
+      text += chapter(printable(summary.first().name) + ": stalls",
+                      stall_text(summary, uncounted, style), style);
   return text;
 }
 

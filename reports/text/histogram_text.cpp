@@ -204,10 +204,8 @@ std::string percentile_table(const CaseSummary& summary, const TextStyle& style)
   const bool repeated = summary.repetitions.size() > 1;
   if (!repeated) table.columns.erase(table.columns.begin() + 3, table.columns.begin() + 5);
   return render(table, style) +
-         (repeated ? dim(wrap("  ", "Smallest and largest: of the repetitions' own percentiles.",
-                              style.width),
-                         style)
-                   : "");
+         note_text(repeated ? "Smallest and largest: of the repetitions' own percentiles." : "",
+                   style);
 }
 
 }  // namespace rdmameter

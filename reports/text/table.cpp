@@ -187,13 +187,12 @@ std::string render(const Table& table, const TextStyle& style) {
                                ? render_whole(fits, style)
                                : render_whole(narrowed(fits, style.width, left_out), style);
   if (left_out.empty()) return text;
-  return text +
-         dim(wrap("  ", "Too wide here, so left out: " + left_out + ".", style.width), style);
+  return text + note_text("Too wide here, so left out: " + left_out + ".", style);
 }
 
 std::string titled(const Table& table, const TextStyle& style, std::string_view indent) {
   if (table.lines() == 0) return "";
-  return "\n" + bold(fmt::format("{}{}", indent, table.title), style) + "\n" + render(table, style);
+  return chapter(fmt::format("{}{}", indent, table.title), render(table, style), style);
 }
 
 bool any_noted(const Table& table) {

@@ -192,6 +192,14 @@ std::string dim(std::string_view text, const TextStyle& style) {
   return escaped(text, 2, style);
 }
 
+std::string chapter(std::string_view title, const std::string& text, const TextStyle& style) {
+  return text.empty() ? "" : "\n" + bold(title, style) + "\n" + text;
+}
+
+std::string note_text(std::string_view text, const TextStyle& style) {
+  return text.empty() ? "" : dim(wrap("  ", text, style.width), style);
+}
+
 std::string markup_text(std::string_view text) {
   std::string result;
   for (const char c : printable(text)) {

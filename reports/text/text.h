@@ -95,6 +95,12 @@ std::string upper_case(std::string text);
 std::string bold(std::string_view text, const TextStyle& style);
 std::string dim(std::string_view text, const TextStyle& style);
 
+/// A text beneath an empty line and its title. Empty: the text is.
+std::string chapter(std::string_view title, const std::string& text, const TextStyle& style);
+
+/// Lines beneath a table, dim and indented. Empty: the text is.
+std::string note_text(std::string_view text, const TextStyle& style);
+
 // ---- Names of cases where they stand together: what all of them have is told once, beside them.
 
 /// "axis:value" parts that all names have ("write_lat/rc/size:64" has one), in their order. Of a
