@@ -30,6 +30,7 @@ std::vector<AblationAxis> axes_in(const Json& context) {
 
 /// A row's levels, and what its name is without them.
 struct FactorPlace {
+  const Row* row;
   std::string name;
   FactorSet has = 0;     ///< bits of the axes
   FactorSet levels = 0;  ///< those of the axes that it has, moved together
@@ -43,7 +44,7 @@ std::size_t find_part(const std::string& name, const std::string& part) {
 }
 
 FactorPlace place_of(const Row& row, const std::vector<AblationAxis>& axes) {
-  FactorPlace place{.name = row.name};
+  FactorPlace place{.row = &row, .name = row.name};
   for (std::size_t i = 0; i < axes.size(); ++i)
     for (const std::size_t level : {0U, 1U}) {
       const std::string part = fmt::format("/{}:{}", axes[i].option, axes[i].levels.at(level));
@@ -91,14 +92,10 @@ std::string mixed_text(const Ablation& ablation, FactorSet factors) {
 
 std::vector<Ablation> ablations_of(const Json& context, std::span<const Row> rows) {
   const std::vector<AblationAxis> axes = axes_in(context);
-  struct Member {
-    const Row* row;
-    FactorSet levels;
-  };
-  std::vector<std::pair<std::pair<std::string, FactorSet>, std::vector<Member>>> experiments;
+  std::vector<std::pair<std::pair<std::string, FactorSet>, std::vector<FactorPlace>>> experiments;
   for (const Row& row : rows)
     if (const FactorPlace place = place_of(row, axes); place.has != 0)
-      entry_of(experiments, {place.name, place.has}).push_back({&row, place.levels});
+      entry_of(experiments, {place.name, place.has}).push_back(place);
   std::vector<Ablation> found;
   for (const auto& [of, members] : experiments) {
     Ablation& ablation = found.emplace_back();
@@ -106,17 +103,18 @@ std::vector<Ablation> ablations_of(const Json& context, std::span<const Row> row
     ablation.name = of.first;
     for (std::size_t i = 0; i < axes.size(); ++i)
       if ((has >> i & 1) != 0) ablation.axes.push_back(axes[i]);
-    const auto measured = [](const Member& member) {
+    const auto measured = [](const FactorPlace& member) {
       return member.row->status == Row::Status::ok && !member.row->interrupted;
     };
-    const bool by_p50 = std::ranges::all_of(
-        members, [&](const Member& member) { return !measured(member) || p50_of(*member.row); });
+    const bool by_p50 = std::ranges::all_of(members, [&](const FactorPlace& member) {
+      return !measured(member) || p50_of(*member.row);
+    });
     const bool rate = std::ranges::any_of(
-        members, [](const Member& member) { return member.row->bandwidth.has_value(); });
+        members, [](const FactorPlace& member) { return member.row->bandwidth.has_value(); });
     ablation.of = rate ? "time per message" : by_p50 ? "p50" : "mean";
     std::vector<FactorialRun> runs;
     std::set<std::uint64_t> repetitions;
-    for (const Member& member : members) {
+    for (const FactorPlace& member : members) {
       repetitions.insert(member.row->repetition);
       if (!measured(member)) continue;
       const double value = by_p50 && !rate ? *p50_of(*member.row) : member.row->real_time_ns;

@@ -8,7 +8,6 @@
 
 #include "reports/html/html_table.h"
 #include "reports/html/sections.h"
-#include "reports/stats/sample.h"
 #include "reports/summary/facts.h"
 #include "reports/topology/connections.h"
 

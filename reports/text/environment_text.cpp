@@ -6,8 +6,6 @@
 
 #include <algorithm>
 
-#include "reports/stats/sample.h"
-
 namespace rdmameter {
 namespace {
 

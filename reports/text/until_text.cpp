@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <string_view>
 
 #include "core/result/row_json.h"
 #include "reports/summary/metric.h"
