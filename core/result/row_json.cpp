@@ -74,16 +74,8 @@ std::uint64_t window_of(std::uint64_t messages, double rate_per_ns) {
   return static_cast<std::uint64_t>(std::llround(static_cast<double>(messages) / rate_per_ns));
 }
 
-double bandwidth_gbps(std::uint64_t bytes, std::uint64_t window_ns) {
-  return 8.0 * per_ns(bytes, window_ns);
-}
-
 double bandwidth_mib_per_s(const BandwidthData& data) {
   return per_ns(data.bytes, data.window_ns) * 1e9 / (1 << 20);
-}
-
-double bandwidth_mmsg_per_s(std::uint64_t messages, std::uint64_t window_ns) {
-  return per_ns(messages, window_ns) * 1e3;
 }
 
 std::optional<std::uint64_t> bandwidth_lost(const BandwidthData& data) {

@@ -62,17 +62,16 @@ double per_ns(std::uint64_t amount, std::uint64_t window_ns);
 /// window of their own under one load, all messages have the sum of their rates.
 std::uint64_t window_of(std::uint64_t messages, double rate_per_ns);
 
-/// Payload over window, and messages over window; 0 for an empty window.
-double bandwidth_gbps(std::uint64_t bytes, std::uint64_t window_ns);           ///< [1e9 bits/s]
-double bandwidth_mmsg_per_s(std::uint64_t messages, std::uint64_t window_ns);  ///< [1e6 messages/s]
-double bandwidth_mib_per_s(const BandwidthData& data);                         ///< [2^20 bytes/s]
+// Payload over window, and messages over window, of what has these members; 0 for an empty window.
 
-// Likewise, of whatever has these members.
+double bandwidth_mib_per_s(const BandwidthData& data);  ///< [2^20 bytes/s]
+/// [1e9 bits/s]
 double bandwidth_gbps(const auto& data) {
-  return bandwidth_gbps(data.bytes, data.window_ns);
+  return 8.0 * per_ns(data.bytes, data.window_ns);
 }
+/// [1e6 messages/s]
 double bandwidth_mmsg_per_s(const auto& data) {
-  return bandwidth_mmsg_per_s(data.messages, data.window_ns);
+  return per_ns(data.messages, data.window_ns) * 1e3;
 }
 
 /// Jain's index of fairness: (sum x)^2 / (n * sum x^2), 1 where all are equal, 1/n where one has

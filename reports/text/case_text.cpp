@@ -34,11 +34,6 @@ std::vector<const Row*> rows_of(const Group& group) {
   return rows;
 }
 
-/// Is a value told of those rows that have it, too? Of a GPU others may have another.
-bool is_told_of_some(std::string_view key, const Json& value) {
-  return value.is_boolean() || key.find("gpu_") != key.npos;
-}
-
 /// "write_lat" if its rows all have the value, and no others; else "3 of 7 rows".
 std::string whose(const std::vector<const Row*>& rows, const std::string& key, const Json& value) {
   const auto has = [&](const Row* row) { return fact_at(row->extra, key) == value; };
@@ -64,7 +59,8 @@ std::vector<std::string> shared_facts(const Group& group) {
     facts.push_back(fact_text("line_gbps", *rate));
   for (const Row* row : rows)
     for (const auto& [key, value] : row->extra.items()) {
-      const bool of_some = is_told_of_some(key, value);
+      // Told of those rows that have it, too: of a GPU others may have another.
+      const bool of_some = value.is_boolean() || key.find("gpu_") != key.npos;
       if (!value.is_primitive() || value.is_null() || value == false ||
           !seen.insert(of_some ? key + value.dump() : key).second)
         continue;

@@ -200,7 +200,7 @@ void add_bandwidth(Outcome& outcome, const TestCase& test_case,
     bandwidth.messages += result.arrived;
     bandwidth.window_ns = std::max(bandwidth.window_ns, result.elapsed_ns);
     sent += result.sent;
-    const double gbps = bandwidth_gbps(result.sent * test_case.size_bytes, result.sending_ns);
+    const double gbps = 8.0 * per_ns(result.sent * test_case.size_bytes, result.sending_ns);
     topology.rank_gbps.push_back(gbps);
     if (result.sent != 0) shares.push_back(gbps);
   }
