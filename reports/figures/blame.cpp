@@ -14,8 +14,8 @@ namespace {
 constexpr std::size_t kMostStalls = 5;
 
 /// Over all repetitions of a case.
-FigureColumn blamed(const char* head, std::uint64_t (*count)(const BlameData&)) {
-  return sum_column(head, [count](const Row& row) { return count(*row.blame); });
+FigureColumn blamed(const char* cause, HistogramData BlameData::*samples) {
+  return sum_column(cause, [samples](const Row& row) { return ((*row.blame).*samples).count; });
 }
 
 /// The least limit of its repetitions.
@@ -54,21 +54,18 @@ std::string monotonic_text(const BlameData::Stall& stall) {
 }
 
 Figures blame_figures() {
-  return {
-      .title = "late samples by cause",
-      .page_title = "Late samples by cause, of all repetitions",
-      .has = all_have<&Row::blame>,
-      .columns = {text_column({.head = "from", .unit = "µs"}, blame_limit_text),
-                  blamed("late", [](const BlameData& data) { return data.late; }),
-                  blamed("local", [](const BlameData& data) { return data.local.count; }),
-                  blamed("peer", [](const BlameData& data) { return data.peer.count; }),
-                  blamed("path", [](const BlameData& data) { return data.path.count; }),
-                  blamed("undecided", [](const BlameData& data) { return data.undecided.count; })},
-      .remark = [](const FigureLines&) -> std::string {
-        return "Samples of that length or more, of all repetitions; of a ping-pong whole round "
-               "trips.";
-      },
-      .beneath = stalls_text};
+  return {.title = "late samples by cause",
+          .page_title = "Late samples by cause, of all repetitions",
+          .has = all_have<&Row::blame>,
+          .columns = {text_column({.head = "from", .unit = "µs"}, blame_limit_text),
+                      sum_column("late", [](const Row& row) { return row.blame->late; }),
+                      blamed("local", &BlameData::local), blamed("peer", &BlameData::peer),
+                      blamed("path", &BlameData::path), blamed("undecided", &BlameData::undecided)},
+          .remark = [](const FigureLines&) -> std::string {
+            return "Samples of that length or more, of all repetitions; of a ping-pong whole round "
+                   "trips.";
+          },
+          .beneath = stalls_text};
 }
 
 }  // namespace rdmameter
