@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdlib>
 #include <map>
@@ -13,15 +14,20 @@
 namespace rdmameter {
 namespace {
 
+/// @param end  0: the initiator
+const Json& environment_of(const Json& context, std::size_t end) {
+  return fact_at(context, end == 0 ? "/rdmameter/initiator" : "/rdmameter/responder");
+}
+
 /// The device of one end; null: none is known.
-const Json& device_of(const Json& context, std::string_view end) {
-  return fact_at(context, fmt::format("/rdmameter/{}/device", end));
+const Json& device_of(const Json& context, std::size_t end) {
+  return fact_at(environment_of(context, end), "device");
 }
 
 /// Are both ends on one host?
 bool is_of_one_host(const Json& context) {
-  return fact_at(context, "/rdmameter/initiator/hostname") ==
-         fact_at(context, "/rdmameter/responder/hostname");
+  return fact_at(environment_of(context, 0), "hostname") ==
+         fact_at(environment_of(context, 1), "hostname");
 }
 
 /// Of its traffic.
@@ -108,7 +114,7 @@ Number packet_payload_bytes(const Json& test_case) {
 }  // namespace
 
 bool passes_links(const Json& context) {
-  const Json &one = device_of(context, "initiator"), &other = device_of(context, "responder");
+  const Json &one = device_of(context, 0), &other = device_of(context, 1);
   for (const Json* device : {&one, &other})
     if (!device->is_object() || fact_at(*device, "driver") == "rdma_rxe") return false;
   return fact_at(one, "name") != fact_at(other, "name") || !is_of_one_host(context);
@@ -116,8 +122,8 @@ bool passes_links(const Json& context) {
 
 Number line_rate_gbps(const Json& context) {
   if (!passes_links(context)) return std::nullopt;
-  return lesser(above_zero(device_of(context, "initiator"), "rate_gbps"),
-                above_zero(device_of(context, "responder"), "rate_gbps"));
+  return lesser(above_zero(device_of(context, 0), "rate_gbps"),
+                above_zero(device_of(context, 1), "rate_gbps"));
 }
 
 Number line_rate_gbps(Number of_the_link, const Row& row) {
@@ -170,12 +176,6 @@ Number share_of_line(const Row& row) {
   return share_of(above_zero(row.line_gbps), row);
 }
 
-PayloadBounds::PayloadBounds(const Json& context)
-    : ends_{fact_at(context, "/rdmameter/initiator"), fact_at(context, "/rdmameter/responder")},
-      line_gbps_(line_rate_gbps(context)),
-      linked_(passes_links(context)),
-      one_host_(is_of_one_host(context)) {}
-
 namespace {
 
 /// Those of an end's device that hold for the memory of a row.
@@ -187,48 +187,26 @@ PayloadLimits limits_of(const Json& device, const Row& row, std::size_t end) {
   return limits;
 }
 
-}  // namespace
-
 /// Of one end; null: the context does not describe it.
-const Json& PayloadBounds::facts_of(std::size_t end, const DeviceData& device) const {
+const Json& device_facts(const Json& context, std::size_t end, const DeviceData& device) {
   static const Json kNone;
-  const Json& devices = fact_at(ends_[end], "devices");
+  const Json& devices = fact_at(environment_of(context, end), "devices");
   const auto found = std::ranges::find_if(devices, [&](const Json& one) {
     return fact_at(one, "name") == (end == 0 ? device.device : device.peer_device);
   });
   return found == devices.end() ? kNone : *found;
 }
 
-/// The lesser of both ends' bounds, and of all together what slots that they share leave of the sum.
-void PayloadBounds::note_devices(Row& row, double payload_bytes) const {
-  for (DeviceData& each : row.per_device) {
-    each.line_gbps = each.bound_gbps = std::nullopt;
-    if (one_host_ && each.device == each.peer_device) continue;  // it passes no link
-    const PayloadLimits mine = limits_of(facts_of(0, each), row, 0),
-                        theirs = limits_of(facts_of(1, each), row, 1);
-    each.line_gbps = of_pair(mine.line_gbps, theirs.line_gbps, row);
-    each.bound_gbps = of_pair(payload_bound_gbps(mine, payload_bytes),
-                              payload_bound_gbps(theirs, payload_bytes), row);
-  }
-  const double beyond_mine = note_slots(row, 0), beyond_theirs = note_slots(row, 1);
-  if (!row.bandwidth) return;
-  if (const auto sum = sum_of_devices(row, &DeviceData::bound_gbps))
-    row.bound_gbps = {.initiator = (*sum - beyond_mine) / directions_of(row),
-                      .responder = (*sum - beyond_theirs) / directions_of(row)};
-  if (const auto sum = sum_of_devices(row, &DeviceData::line_gbps))
-    row.line_gbps = *sum / directions_of(row);
-}
-
 /// A slot carries as much in each direction. Functions of one differ behind the address's dot.
 /// @return  what the bounds of devices exceed that of their common slot by, of all slots [Gb/s]
-double PayloadBounds::note_slots(Row& row, std::size_t end) const {
+double note_slots(Row& row, const Json& context, std::size_t end) {
   struct Slot {
     double bound_gbps = 0, gbps = 0, of_devices_gbps = 0;
     std::vector<DeviceData*> devices = {};
   };
   std::map<std::string, Slot> slots;
   for (DeviceData& each : row.per_device) {
-    const Json& facts = facts_of(end, each);
+    const Json& facts = device_facts(context, end, each);
     const std::string address = text_at(facts, "pcie_address");
     const auto gbps = limits_of(facts, row, end).slot_gbps;
     if (address.empty() || !gbps) continue;
@@ -251,27 +229,52 @@ double PayloadBounds::note_slots(Row& row, std::size_t end) const {
   return beyond;
 }
 
-void PayloadBounds::note(Row& row) const {
+/// The lesser of both ends' bounds, and of all together what slots that they share leave of the sum.
+void note_devices(Row& row, const Json& context, double payload_bytes) {
+  const bool one_host = is_of_one_host(context);
+  for (DeviceData& each : row.per_device) {
+    each.line_gbps = each.bound_gbps = std::nullopt;
+    if (one_host && each.device == each.peer_device) continue;  // it passes no link
+    const PayloadLimits mine = limits_of(device_facts(context, 0, each), row, 0),
+                        theirs = limits_of(device_facts(context, 1, each), row, 1);
+    each.line_gbps = of_pair(mine.line_gbps, theirs.line_gbps, row);
+    each.bound_gbps = of_pair(payload_bound_gbps(mine, payload_bytes),
+                              payload_bound_gbps(theirs, payload_bytes), row);
+  }
+  const double beyond_mine = note_slots(row, context, 0),
+               beyond_theirs = note_slots(row, context, 1);
+  if (!row.bandwidth) return;
+  if (const auto sum = sum_of_devices(row, &DeviceData::bound_gbps))
+    row.bound_gbps = {.initiator = (*sum - beyond_mine) / directions_of(row),
+                      .responder = (*sum - beyond_theirs) / directions_of(row)};
+  if (const auto sum = sum_of_devices(row, &DeviceData::line_gbps))
+    row.line_gbps = *sum / directions_of(row);
+}
+
+}  // namespace
+
+void note_bounds(Row& row, const Json& context) {
   constexpr std::array kDeviceKeys{"device", "peer_device"}, kPortKeys{"port_num", "peer_port_num"};
   const auto payload = packet_payload_bytes(row.case_object);
-  if (!linked_ || !payload) return;
+  if (!passes_links(context) || !payload) return;
   if (!row.per_device.empty()) {
     // Else the context is that of other cases.
-    if (fact_at(ends_[0], "devices").is_array() && fact_at(ends_[1], "devices").is_array())
-      note_devices(row, *payload);
+    if (fact_at(environment_of(context, 0), "devices").is_array() &&
+        fact_at(environment_of(context, 1), "devices").is_array())
+      note_devices(row, context, *payload);
     return;
   }
   if (!row.bandwidth) return;
   std::array<Number, 2> bounds;
   for (std::size_t end = 0; end < bounds.size(); ++end) {
-    const Json& device = fact_at(ends_[end], "device");  // that of the first case
+    const Json& device = device_of(context, end);  // that of the first case
     if (fact_at(row.case_object, kDeviceKeys[end]) != fact_at(device, "name") ||
         fact_at(row.case_object, kPortKeys[end]) != fact_at(device, "port_num"))
       return;
     bounds[end] = payload_bound_gbps(limits_of(device, row, end), *payload);
   }
   row.bound_gbps = {.initiator = bounds[0], .responder = bounds[1]};
-  row.line_gbps = line_gbps_;
+  row.line_gbps = line_rate_gbps(context);
 }
 
 }  // namespace rdmameter

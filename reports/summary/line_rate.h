@@ -2,7 +2,6 @@
 // How fast the links of a result are: what its bandwidths are held against.
 #pragma once
 
-#include <array>
 #include <string>
 
 #include "core/result/row.h"
@@ -27,7 +26,7 @@ Number line_rate_gbps(const Json& context);
 
 /// The part of the link's rate that a row's messages can fill [Gb/s]: twice of it where both ends
 /// send; nothing of a test over TCP, which may pass another link, and of
-/// several devices, whose sum PayloadBounds notes.
+/// several devices, whose sum note_bounds() notes.
 Number line_rate_gbps(Number of_the_link, const Row& row);
 
 /// The row's bandwidth as a percentage of that; nothing: one of both is not known, or it is more
@@ -72,27 +71,11 @@ Number bound_of(const Row& row);
 Number share_of_bound(const Row& row);
 Number share_of_line(const Row& row);
 
-/// The bounds of both ends of one result.
-class PayloadBounds {
- public:
-  /// @param context  of the result
-  explicit PayloadBounds(const Json& context);
-
-  /// Adds `bound_gbps`, and `line_gbps` where a link's rate is known, to a row of a bandwidth whose
-  /// messages pass the links that the context describes; of several devices to each, too, with
-  /// `slot_bound_gbps` and `slot_gbps` where they share a slot; such a row stays as it is where the
-  /// context does not tell of several. Payload in the device's own memory does not cross the slot.
-  void note(Row& row) const;
-
- private:
-  void note_devices(Row& row, double payload_bytes) const;
-  double note_slots(Row& row, std::size_t end) const;
-  const Json& facts_of(std::size_t end, const DeviceData& device) const;
-
-  std::array<Json, 2> ends_;  ///< initiator, responder
-  Number line_gbps_;          ///< of the slower of both links
-  bool linked_ = false;       ///< messages of the first device pass links
-  bool one_host_ = false;
-};
+/// Adds `bound_gbps`, and `line_gbps` where a link's rate is known, to a row of a bandwidth whose
+/// messages pass the links that the context describes; of several devices to each, too, with
+/// `slot_bound_gbps` and `slot_gbps` where they share a slot; such a row stays as it is where the
+/// context does not tell of several. Payload in the device's own memory does not cross the slot.
+/// @param context  of the result
+void note_bounds(Row& row, const Json& context);
 
 }  // namespace rdmameter

@@ -63,22 +63,22 @@ TEST(PayloadBound, IsTheSlotsWhereThatIsLess) {
 }
 
 TEST(PayloadBound, IsNotedForBothEnds) {
-  const PayloadBounds bounds{context_of(device("dev0", 100), device("dev1", 25))};
+  const ordered_json context = context_of(device("dev0", 100), device("dev1", 25));
   Row row = row_of(6144);  // two packets of 3072 bytes
-  bounds.note(row);
+  note_bounds(row, context);
   EXPECT_DOUBLE_EQ(*row.bound_gbps->initiator, 100.0 * 3072 / (3072 + 82));
   EXPECT_DOUBLE_EQ(*row.bound_gbps->responder, 25.0 * 3072 / (3072 + 82));
   ordered_json iwarp = device("dev1", 25);
   iwarp["gid_type"] = "iwarp";
   row = row_of(64);
-  PayloadBounds{context_of(device("dev0", 100), iwarp)}.note(row);
+  note_bounds(row, context_of(device("dev0", 100), iwarp));
   EXPECT_FALSE(row.bound_gbps->responder);
   EXPECT_TRUE(row_to_json(row).at("bound_gbps").at("responder").is_null());
 }
 
 TEST(PayloadBound, IsReadWithAndWithoutWhatIsLargeInARow) {
   Row row = row_of(4096);
-  PayloadBounds{context_of(device("dev0", 100), device("dev1", 25))}.note(row);
+  note_bounds(row, context_of(device("dev0", 100), device("dev1", 25)));
   row.bound_gbps->initiator.reset();
   const ordered_json written = row_to_json(row);
   for (const Row& read :
@@ -92,10 +92,10 @@ TEST(PayloadBound, IsReadWithAndWithoutWhatIsLargeInARow) {
 }
 
 TEST(PayloadBound, AndTheLineHaveTheShareThatARowHasReached) {
-  const PayloadBounds bounds{context_of(device("dev0", 100), device("dev1", 25))};
+  const ordered_json context = context_of(device("dev0", 100), device("dev1", 25));
   Row row = row_of(4096);
   row.bandwidth = {.messages = 1, .bytes = 4096, .window_ns = 4096 * 8 / 20};  // 20 Gb/s
-  bounds.note(row);
+  note_bounds(row, context);
   const double gbps = bandwidth_gbps(*row.bandwidth), bound = 25.0 * 4096 / (4096 + 82);
   EXPECT_DOUBLE_EQ(*bound_of(row), bound);
   EXPECT_DOUBLE_EQ(*share_of_bound(row), gbps / bound);
@@ -108,7 +108,7 @@ TEST(PayloadBound, AndTheLineHaveTheShareThatARowHasReached) {
   ordered_json silent = device("dev0", 100), other = device("dev1", 100);
   silent["rate_gbps"] = other["rate_gbps"] = nullptr;
   row = row_of(4096);
-  PayloadBounds{context_of(silent, other)}.note(row);
+  note_bounds(row, context_of(silent, other));
   EXPECT_FALSE(row.line_gbps);
 }
 
@@ -122,17 +122,17 @@ TEST(PayloadBound, OfSeveralDevicesIsTheLesserOfEachPair) {
   row.case_object["size_bytes"] = 4096;
   row.per_device[0].bound_gbps.reset();
   row.case_object["bidirectional"] = true;
-  PayloadBounds{context}.note(row);
+  note_bounds(row, context);
   EXPECT_DOUBLE_EQ(*row.per_device[0].bound_gbps, 2 * 25.0 * 4096 / (4096 + 82));
   EXPECT_FALSE(row.per_device[1].bound_gbps);  // the context has no mlx5_3
   EXPECT_FALSE(row.bound_gbps || row.line_gbps);
   ends["responder"]["devices"][1] = device("mlx5_3", 50);
-  PayloadBounds{context}.note(row);
+  note_bounds(row, context);
   EXPECT_DOUBLE_EQ(*row.per_device[1].line_gbps, 2 * 50.0);
   EXPECT_DOUBLE_EQ(*row.line_gbps, 25.0 + 50);
   EXPECT_DOUBLE_EQ(*bound_of(row), (25.0 + 50) * 4096 / (4096 + 82));
   EXPECT_DOUBLE_EQ(*share_of_line(row), bandwidth_gbps(*row.bandwidth) / (2 * 75));
-  PayloadBounds{context_of(device("mlx5_0", 100), device("mlx5_2", 25))}.note(row);
+  note_bounds(row, context_of(device("mlx5_0", 100), device("mlx5_2", 25)));
   EXPECT_DOUBLE_EQ(row.per_device[1].line_gbps.value_or(0), 2 * 50.0) << "it tells of one device";
 }
 
@@ -145,12 +145,12 @@ TEST(PayloadBound, OfSeveralDevicesHasNoneForOneThatSendsToItself) {
   Row row = per_device_row();
   row.case_object["mtu_bytes"] = row.case_object["size_bytes"] = 4096;
   row.per_device[1].peer_device = "mlx5_1";
-  PayloadBounds{context}.note(row);
+  note_bounds(row, context);
   EXPECT_DOUBLE_EQ(row.per_device[0].line_gbps.value_or(0), 100);
   EXPECT_FALSE(row.per_device[1].line_gbps || row.per_device[1].bound_gbps);
   EXPECT_FALSE(row.bound_gbps || row.line_gbps);
   ends["responder"]["hostname"] = "b";
-  PayloadBounds{context}.note(row);
+  note_bounds(row, context);
   EXPECT_DOUBLE_EQ(row.line_gbps.value_or(0), 200) << "of another host";
 }
 
@@ -173,7 +173,7 @@ TEST(PayloadBound, OfASlotIsHeldAgainstTheSumOfThePortsThatShareIt) {
   ends["responder"]["devices"] = {theirs, their_second};
   const auto noted = [&](Row row) {
     row.case_object["mtu_bytes"] = row.case_object["size_bytes"] = 4096;
-    PayloadBounds{context}.note(row);
+    note_bounds(row, context);
     return row.per_device;
   };
   const double slot = 8.0 * 128 / 130 * 8 * kPcieShare;
@@ -184,7 +184,7 @@ TEST(PayloadBound, OfASlotIsHeldAgainstTheSumOfThePortsThatShareIt) {
   }
   Row sum = per_device_row();
   sum.case_object["mtu_bytes"] = sum.case_object["size_bytes"] = 4096;
-  PayloadBounds{context}.note(sum);
+  note_bounds(sum, context);
   EXPECT_DOUBLE_EQ(bound_of(sum).value_or(0), slot) << "each device may have all of it";
   Row both_ways = per_device_row();
   both_ways.case_object["bidirectional"] = true;
@@ -210,14 +210,14 @@ TEST(PayloadBound, IsNotTheSlotsWhereThePayloadStaysInTheDevice) {
   Row row = row_of(4096);
   row.case_object["memory"] = "device";
   row.case_object["peer_memory"] = "host";
-  PayloadBounds{context_of(slow, other)}.note(row);
+  note_bounds(row, context_of(slow, other));
   EXPECT_DOUBLE_EQ(*row.bound_gbps->initiator, 100.0 * 4096 / (4096 + 82));
   EXPECT_DOUBLE_EQ(*row.bound_gbps->responder, 5.0 * 8 / 10 * 0.85);
 }
 
 TEST(PayloadBound, IsNotNotedWhereNoLinkIsPassedOrItIsAnother) {
   const auto noted = [](const ordered_json& context, Row row) {
-    PayloadBounds{context}.note(row);
+    note_bounds(row, context);
     return row.bound_gbps.has_value();
   };
   const ordered_json two = context_of(device("dev0", 100), device("dev1", 100));

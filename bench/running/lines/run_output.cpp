@@ -48,7 +48,7 @@ bool streams_are_one() {
 
 RunOutput::RunOutput(const std::string& output, const Json& context,
                      const std::vector<PlannedCase>& cases)
-    : bounds_(context),
+    : context_(context),
       output_(output),
       lines_(output != "-"),
       utf8_(terminal_style().utf8),
@@ -86,7 +86,7 @@ void RunOutput::clear_progress() {
 
 void RunOutput::row(const Row& measured) {
   Row row = measured;
-  bounds_.note(row);
+  note_bounds(row, context_);
   tail_may_be_missing_ = tail_may_be_missing_ || tail_may_be_missing(row);
   if (writer_) writer_->append(row);
   clear_progress();

@@ -17,7 +17,6 @@
 #include "bench/running/lines/case_lines.h"
 #include "bench/running/runner.h"
 #include "core/result/result_file.h"
-#include "reports/summary/line_rate.h"
 #include "reports/text/text.h"
 
 namespace rdmameter {
@@ -39,7 +38,7 @@ class RunOutput : public RunListener {
 
   /// Bandwidths from here on are held against links and slots of this context, in place of those of
   /// the result's own.
-  void bound_by(const Json& context) { bounds_ = PayloadBounds(context); }
+  void bound_by(const Json& context) { context_ = context; }
 
   void begin(const std::string& name, std::uint64_t done, std::uint64_t all) override;
   void row(const Row& measured) override;
@@ -55,7 +54,7 @@ class RunOutput : public RunListener {
   std::string untold_error() const;
 
   std::optional<ResultWriter> writer_;
-  PayloadBounds bounds_;
+  Json context_;  ///< that bandwidths are held against
   std::string output_;
   bool lines_;     ///< a line per row on stdout
   bool utf8_;      ///< of those lines

@@ -151,7 +151,7 @@ class Cluster {
   }
   void add(std::size_t subject, std::string_view label, Row row,
            const std::function<void(std::size_t, Row&)>& change) {
-    PayloadBounds(subjects_[subject].context).note(row);
+    note_bounds(row, subjects_[subject].context);
     if (change) change(subject, row);
     readings_.push_back({subject, label, &rows_.emplace_back(std::move(row))});
   }
