@@ -41,39 +41,34 @@ Json curve_of(const HistogramData& data, double divisor) {
 
 /// Bins at least 0.8 % wide; wider, up to 10 %, until they hold 0.2 % of the samples. So the
 /// body is drawn finely, and a thin tail takes few bins.
-class Bins {
- public:
-  explicit Bins(const HistogramData& data) : enough_(static_cast<double>(data.count) / 500) {
-    for (const auto& [index, n] : data.buckets)
-      add(static_cast<double>(histogram_lowest(index)),
-          static_cast<double>(histogram_lowest(index + 1)), static_cast<double>(n));
-    if (!edges.empty()) close(end_);
-  }
+struct Bins {
   std::vector<double> edges;  ///< [ns]; one more than `samples`
   std::vector<double> samples;
-
- private:
-  void add(double low, double high, double n) {
-    if (!edges.empty()) {
-      const bool full = (low > begin_ * 1.008 && held_ >= enough_) || low > begin_ * 1.1;
-      if (full) close(std::min(low, std::max(end_, begin_ * 1.1)));
-      if (full && low > edges.back()) {  // nothing in between
-        samples.push_back(0);
-        edges.push_back(low);
-      }
-    }
-    if (edges.empty()) edges.push_back(low);
-    if (held_ == 0) begin_ = std::max(edges.back(), 0.5);
-    held_ += n;
-    end_ = high;
-  }
-  void close(double end) {
-    samples.push_back(held_);
-    edges.push_back(end);
-    held_ = 0;
-  }
-  double enough_, begin_ = 0, end_ = 0, held_ = 0;
 };
+
+Bins bins_of(const HistogramData& data) {
+  const double enough = static_cast<double>(data.count) / 500;
+  Bins bins;
+  double begin = 0, end = 0, held = 0;
+  const auto close = [&](double edge) {
+    bins.samples.push_back(std::exchange(held, 0.0));
+    bins.edges.push_back(edge);
+  };
+  for (const auto& [index, n] : data.buckets) {
+    const auto low = static_cast<double>(histogram_lowest(index));
+    if (bins.edges.empty()) {
+      bins.edges.push_back(low);
+    } else if ((low > begin * 1.008 && held >= enough) || low > begin * 1.1) {
+      close(std::min(low, std::max(end, begin * 1.1)));
+      if (low > bins.edges.back()) close(low);  // nothing in between
+    }
+    if (held == 0) begin = std::max(bins.edges.back(), 0.5);
+    held += static_cast<double>(n);
+    end = static_cast<double>(histogram_lowest(index + 1));
+  }
+  if (!bins.edges.empty()) close(end);
+  return bins;
+}
 
 /// Bins as wide as each other on a logarithmic axis: ten a decade, but 12 to 40 of them, and none
 /// narrower than a fiftieth of a decade.
@@ -259,7 +254,7 @@ Json late_by_cause(const CaseNumbers& numbers) {
 
 Json latency_curves(const HistogramData& data, double divisor) {
   Json edges = Json::array(), shares = Json::array();
-  const Bins bins(data);
+  const Bins bins = bins_of(data);
   for (const double edge : bins.edges) edges.push_back(short_number(edge / divisor));
   for (const double n : bins.samples)
     shares.push_back(short_number(n / static_cast<double>(data.count)));
