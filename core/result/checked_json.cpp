@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
 #include <limits>
 
 #include "core/base/error.h"
@@ -100,9 +99,8 @@ std::uint64_t CheckedJson::count_at(std::size_t element, std::uint64_t min,
   return at(element).count_within(min, max);
 }
 
-std::size_t CheckedJson::one_of(std::span<const std::string_view> names) const {
-  const auto found = std::ranges::find(names, text());
-  if (found != names.end()) return static_cast<std::size_t>(found - names.begin());
+void CheckedJson::not_one_of(std::span<const std::string_view> names) const {
+  text();  // or it is none
   fail(fmt::format("is neither \"{}\" nor \"{}\"",
                    fmt::join(names.first(names.size() - 1), "\", \""), names.back()));
 }

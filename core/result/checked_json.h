@@ -51,8 +51,8 @@ class CheckedJson {
   /// for an error.
   std::uint64_t count_at(std::size_t element, std::uint64_t min, std::uint64_t max) const;
 
-  /// @return the place of this text among `names`, of which there are two or more
-  std::size_t one_of(std::span<const std::string_view> names) const;
+  /// Refuses what is none of these texts, of which there are two or more.
+  [[noreturn]] void not_one_of(std::span<const std::string_view> names) const;
 
   void require(std::string_view text) const;
   void require(std::uint64_t number) const;

@@ -191,7 +191,7 @@ class FieldReader {
     std::string_view text;
     if (found != object_.end() && found->is_string()) text = found->get_ref<const std::string&>();
     const auto name = std::ranges::find(names, text);
-    if (name == names.end()) json_.at(key).one_of(names);  // refuses it
+    if (name == names.end()) json_.at(key).not_one_of(names);
     value = static_cast<Enum>(name - names.begin());
   }
   void constant(const char* key, const auto& value) {

@@ -76,12 +76,6 @@ Unit time_unit(double typical_ns) {
   return {"s", 1e9};
 }
 
-Unit rate_unit(std::span<const Unit> units, double largest) {
-  for (const Unit& unit : units)
-    if (largest >= unit.size) return unit;
-  return largest > 0 ? units.back() : units.front();
-}
-
 int decimals_for(std::span<const double> values, int max) {
   double smallest = 0;
   for (const double value : values)
@@ -218,14 +212,16 @@ bool is_latency(const MetricInfo& info) {
 }
 
 Unit rate_unit(Metric metric, double largest) {
-  static constexpr std::array kBits{Unit{"Gb/s", 1}, Unit{"Mb/s", 1e-3}, Unit{"kb/s", 1e-6}};
-  static constexpr std::array kBytes{Unit{"MiB/s", 1}, Unit{"KiB/s", 0x1p-10},
-                                     Unit{"B/s", 0x1p-20}};
-  static constexpr std::array kMessages{Unit{"Mmsg/s", 1}, Unit{"kmsg/s", 1e-3},
-                                        Unit{"msg/s", 1e-6}};
-  if (metric == Metric::gbps) return rate_unit(kBits, largest);
-  if (metric == Metric::mib_per_s) return rate_unit(kBytes, largest);
-  if (metric == Metric::mmsg_per_s) return rate_unit(kMessages, largest);
+  static constexpr std::pair<Metric, std::array<Unit, 3>> kRates[] = {
+      {Metric::gbps, {{{"Gb/s", 1}, {"Mb/s", 1e-3}, {"kb/s", 1e-6}}}},
+      {Metric::mib_per_s, {{{"MiB/s", 1}, {"KiB/s", 0x1p-10}, {"B/s", 0x1p-20}}}},
+      {Metric::mmsg_per_s, {{{"Mmsg/s", 1}, {"kmsg/s", 1e-3}, {"msg/s", 1e-6}}}}};
+  for (const auto& [known, units] : kRates) {
+    if (known != metric) continue;
+    for (const Unit& unit : units)
+      if (largest >= unit.size) return unit;
+    return largest > 0 ? units.back() : units.front();
+  }
   return {info_of(metric).unit, 1};
 }
 

@@ -26,9 +26,6 @@ struct Unit {
 /// it stays from 100 ns to 10 ms.
 Unit time_unit(double typical_ns);
 
-/// The greatest unit in which the largest value is 1 or more. Largest units first, never empty.
-Unit rate_unit(std::span<const Unit> units, double largest);
-
 /// The number of decimals that gives the smallest value (but 0) three significant digits:
 /// 1 to `max`.
 int decimals_for(std::span<const double> values, int max = 4);
