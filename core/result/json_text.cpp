@@ -33,18 +33,12 @@ std::string json_text(const Json& json, int indent) {
   return result;
 }
 
-namespace {
-
-constexpr std::uint64_t kExactInDouble = 1ULL << 53;
-
-}  // namespace
-
 Json count_to_json(std::uint64_t count) {
-  return count < kExactInDouble ? Json(count) : Json(std::to_string(count));
+  return count < kMaxExactCount ? Json(count) : Json(std::to_string(count));
 }
 
 Json number_to_json(double value) {
-  const bool whole = value >= 0 && value < kExactInDouble && value == std::floor(value);
+  const bool whole = value >= 0 && value < kMaxExactCount && value == std::floor(value);
   return whole ? Json(static_cast<std::uint64_t>(value)) : Json(value);
 }
 

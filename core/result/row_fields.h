@@ -11,8 +11,6 @@
 
 namespace rdmameter {
 
-/// The largest count that a double holds exactly, and that no sum of them in truth reaches.
-inline constexpr std::uint64_t kMaxExactCount = 1ULL << 53;
 inline constexpr FieldRule kExactCount{.max = kMaxExactCount};
 
 void list_fields(auto& fields, Is<HistogramData> auto& data) {
