@@ -49,13 +49,10 @@ void note(RetransmitReport& report, Counted* counted, std::string_view end, cons
   const LossCounterInfo* known = find_loss_counter(name);
   if (known == nullptr || events == 0) return;
   if (counted != nullptr) counted->events[static_cast<std::size_t>(known->event)] += events;
-  const auto same = std::ranges::find_if(report.counters, [&](const LossCounter& counter) {
-    return counter.end == end && counter.name == name;
-  });
-  if (same != report.counters.end())
-    same->events += events;
-  else
-    report.counters.push_back({end, name, events, known->meaning});
+  // A known name is printable.
+  LossCounter& counter = entry_of(report.counters, fmt::format("{} {}", end, name));
+  counter.events += events;
+  counter.meaning = known->meaning;
 }
 
 Counted count(const CaseSummary& summary, std::span<const UncountedEnd> uncounted,
@@ -294,11 +291,9 @@ std::string counters_text(const RetransmitReport& report, const CaseSummary& sum
     return wrap("  ", "No driver here counts: causes rest on the length of the stalls alone.",
                 style.width);
   std::string text;
-  for (const LossCounter& counter : report.counters)
-    text += wrap("  ",
-                 fmt::format("{} {} {}: {}", counter.end, printable(counter.name), counter.events,
-                             counter.meaning),
-                 style.width);
+  for (const auto& [name, counter] : report.counters)
+    text +=
+        wrap("  ", fmt::format("{} {}: {}", name, counter.events, counter.meaning), style.width);
   text += uncounted_text(summary, uncounted, style);
   return text.empty() ? wrap("  ", "No counter of loss or congestion changed.", style.width) : text;
 }

@@ -10,6 +10,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "reports/summary/summary.h"
@@ -38,8 +39,6 @@ struct RetransmitStalls {
 
 /// A counter that changed during the case and has to do with loss or congestion.
 struct LossCounter {
-  std::string_view end;  ///< "initiator" or "responder"
-  std::string name;      ///< as the driver calls it
   std::uint64_t events = 0;
   std::string_view meaning;
 };
@@ -53,8 +52,8 @@ struct RetransmitReport {
   Number timeout_ns;            ///< 4.096 us * 2^qp_timeout; nothing: none is set
   Number rnr_ns;                ///< that min_rnr_timer asks for
   bool counted = false;         ///< at least one end's driver has counters
-  std::array<RetransmitStalls, kStallCauses> causes;  ///< by StallCause
-  std::vector<LossCounter> counters;
+  std::array<RetransmitStalls, kStallCauses> causes;          ///< by StallCause
+  std::vector<std::pair<std::string, LossCounter>> counters;  ///< by "initiator requester_timeout"
 
   const RetransmitStalls& of(StallCause cause) const {
     return causes[static_cast<std::size_t>(cause)];
