@@ -63,9 +63,8 @@ std::string escaped(std::string_view text, int code, const TextStyle& style) {
   return style.color ? fmt::format("\x1b[{}m{}\x1b[0m", code, text) : std::string(text);
 }
 
-}  // namespace
-
-/// The terminal that mpirun gives to a rank has a width only where mpirun writes to one that has.
+/// The width from COLUMNS, else of the terminal at this file descriptor; 0: neither gives one. The
+/// terminal that mpirun gives to a rank has a width only where mpirun writes to one that has.
 std::size_t told_columns(int descriptor) {
   const std::string_view text = variable("COLUMNS");
   std::size_t width = 0;
@@ -74,6 +73,8 @@ std::size_t told_columns(int descriptor) {
   if (width == 0 && ioctl(descriptor, TIOCGWINSZ, &size) == 0) width = size.ws_col;
   return width;
 }
+
+}  // namespace
 
 TextStyle terminal_style() {
   const std::size_t known = told_columns(STDOUT_FILENO);

@@ -40,11 +40,8 @@ struct ShowOptions {
   TextStyle style = {};       ///< the program gives terminal_style()
 };
 
-/// The width from COLUMNS, else of the terminal at this file descriptor; 0: neither gives one.
-std::size_t told_columns(int descriptor);
-
-/// The style of stdout: told_columns(), else 80; UTF-8 where the locale's variables say so; color
-/// at a terminal without NO_COLOR.
+/// The style of stdout: the width from COLUMNS, else of the terminal, else 80; UTF-8 where the
+/// locale's variables say so; color at a terminal without NO_COLOR.
 TextStyle terminal_style();
 
 /// A text for element contents and quoted attributes of HTML and XML: printable(), markup escaped.
