@@ -153,58 +153,45 @@ class PartsReader {
   std::uint64_t count_ = 0;
 };
 
-/// The text of a file, of which no more stands in memory than what is read at the moment.
-class FileText {
- public:
-  /// @param kept  the whole text of what gives its bytes only once, from the first time on
-  FileText(const std::string& path, std::optional<std::string>& kept) : path_(path), kept_(kept) {
-    if (kept_) return;
-    file_ = open_input(path, {.max_bytes = kMaxBytes});
-    if (file_.regular) return;
-    kept_.emplace();
-    while (file_.append_to(*kept_, kWindow)) {
-    }
+constexpr std::size_t kTextWindow = 1 << 20;  ///< of a file's text, at the least
+
+/// What is left of the text, and more behind it: twice as much at each attempt, so that a long value
+/// is not looked through again and again.
+std::string_view lengthened(std::string& text, std::string_view rest, InputParts& file) {
+  text.erase(0, text.size() - rest.size());
+  const std::size_t aim = std::max(kTextWindow, 2 * text.size());
+  while (text.size() < aim && file.append_to(text, aim - text.size())) {
   }
+  return text;
+}
 
-  JsonParts parts() {
-    constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
-    std::string_view text = kept_ ? *kept_ : lengthened(text_);
-    if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
-    return JsonParts(text,
-                     [this](std::string_view rest) { return kept_ ? rest : lengthened(rest); });
-  }
-
-  /// All of it, to say what is wrong.
-  std::string whole() const { return kept_ ? *kept_ : read_input(path_, {.max_bytes = kMaxBytes}); }
-
- private:
-  static constexpr std::size_t kWindow = 1 << 20;
-
-  /// Twice as much at each attempt, so that a long value is not looked through again and again.
-  std::string_view lengthened(std::string_view rest) {
-    text_.erase(0, text_.size() - rest.size());
-    const std::size_t aim = std::max(kWindow, 2 * text_.size());
-    while (text_.size() < aim && file_.append_to(text_, aim - text_.size())) {
-    }
-    return text_;
-  }
-
-  const std::string& path_;
-  std::optional<std::string>& kept_;
-  InputParts file_;  ///< unless the text is kept
-  std::string text_;
-};
-
+/// No more of a file stands in memory than what is read at the moment.
+/// @param kept  the whole text of what gives its bytes only once, from the first time on
 void read_text(const std::string& path, std::optional<std::string>& kept, const ResultParts& parts,
                Reading reading) {
-  FileText text(path, kept);
+  constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+  InputParts file;
+  std::string window;
+  if (!kept) file = open_input(path, {.max_bytes = kMaxBytes});
+  if (!kept && !file.regular) {
+    kept.emplace();
+    while (file.append_to(*kept, kTextWindow)) {
+    }
+  }
+  const auto more = [&](std::string_view rest) {
+    return kept ? rest : lengthened(window, rest, file);
+  };
+  // To say what is wrong.
+  const auto whole = [&] { return kept ? *kept : read_input(path, {.max_bytes = kMaxBytes}); };
   try {
-    PartsReader(path, parts, reading).read(text.parts());
+    std::string_view text = more(kept ? *kept : window);
+    if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
+    PartsReader(path, parts, reading).read(JsonParts(text, more));
   } catch (const UsageError&) {
-    check_json(path, text.whole());
+    check_json(path, whole());
     throw;
   } catch (const Json::exception& error) {
-    check_json(path, text.whole());
+    check_json(path, whole());
     throw UsageError("{}: is not JSON that can be read: {}.", path, error_text(error));
   }
 }
