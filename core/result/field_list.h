@@ -225,7 +225,9 @@ class FieldReader {
       return true;
     } else if constexpr (std::same_as<Value, std::string>) {
       if (json_.of_peer() || !there || !found->is_string()) return false;
-      value = found->template get_ref<const std::string&>();
+      const auto& text = found->template get_ref<const std::string&>();
+      if (text.size() < rule.min_size || text.size() > rule.max_size) return false;
+      value = text;
       return true;
     } else {
       if (!json_.of_peer()) return !is_needed<Value> && !there;

@@ -192,6 +192,9 @@ TEST(RowJson, WhatEachDeviceDidIsReadBack) {
   const Row row = row_from_json(json, "here");
   EXPECT_EQ(row_to_json(row), json);
   EXPECT_EQ(row.per_device.at(1).peer_device, "mlx5_3");
+  Json wrong = json;
+  wrong["per_device"][0]["device"] = std::string(65, 'x');
+  EXPECT_THROW(row_from_json(wrong, "here"), UsageError);
 }
 
 TEST(RowJson, WhatEachQpDidIsReadBackAndListsHaveAnElementForEach) {
