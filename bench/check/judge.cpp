@@ -292,6 +292,7 @@ std::vector<std::string> loss_warnings(std::span<const CheckSubject> subjects,
       for (const char* end : {"initiator", "responder"})
         for (const auto& [name, count] : fact_at(reading.row->device_counters, end).items()) {
           const LossCounterInfo* const known = find_loss_counter(name);
+          // Some tell of congestion, of which no message need be lost.
           if (known == nullptr || known->event == StallCause::unknown || !count.is_number())
             continue;
           events += count.get<double>();

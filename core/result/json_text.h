@@ -25,7 +25,7 @@ std::string json_text(const Json& json, int indent = -1);
 
 // Numbers as result files hold them: exact to every reader, never NaN or Infinity.
 
-/// The largest count that a double holds exactly, and that no sum of them in truth reaches.
+/// 2^53: a double holds every count below it exactly, and no sum of them in truth reaches it.
 inline constexpr std::uint64_t kMaxExactCount = 1ULL << 53;
 
 /// A count: a number below 2^53, which every reader of JSON keeps exact; else its digits.

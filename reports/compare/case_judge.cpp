@@ -31,11 +31,11 @@ bool not_measured(const Pair& pair, CaseComparison& one) {
   else
     one.verdict =
         skipped(*pair.base) && skipped(*pair.other) ? CaseVerdict::pass : CaseVerdict::inconclusive;
-  const std::string reason =
-      !lacking.failures.empty() ? "failed: " + lacking.failures.front().message
-      : lacking.interrupted > 0
-          ? "interrupted"
-          : "skipped: " + (lacking.skips.empty() ? "" : lacking.skips.front());
+  std::string reason = "interrupted";
+  if (!lacking.failures.empty())
+    reason = "failed: " + lacking.failures.front().message;
+  else if (lacking.interrupted == 0)
+    reason = "skipped: " + (lacking.skips.empty() ? "" : lacking.skips.front());
   one.note = fmt::format("not measured in {}; {}", was_measured ? "NEW" : "BASE", reason);
   return true;
 }
@@ -232,7 +232,7 @@ class Judge {
         replicates_for(judgement_.family, batches_.replication, batches_.looks);
     if (batches_.replication == Replication::blocks)
       return fmt::format("{} blocks would settle it", std::max(needed, present + present / 2));
-    if (one.effects.front().verdict == CaseVerdict::suspect && present >= needed)
+    if (worst.verdict == CaseVerdict::suspect && present >= needed)
       return "batches alone could do that: 'rdmameter ab' settles it";
     return fmt::format("{} runs a side, each in a batch of its own, or 'rdmameter ab' settle it",
                        std::max(needed, 2 * present));

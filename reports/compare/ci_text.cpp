@@ -88,14 +88,11 @@ struct Tests {
     if (verdict == CaseVerdict::pass || verdict == CaseVerdict::better) {
       text += fmt::format("<system-out>{}</system-out>", markup_text(message));
     } else {
-      const bool fails = verdict == CaseVerdict::fail && decides,
-                 doubtful = verdict == CaseVerdict::suspect && decides;
+      const bool fails = decides && verdict == CaseVerdict::fail;
+      const bool doubtful = decides && verdict == CaseVerdict::suspect;
       ++(fails ? failures : doubtful ? errors : skipped);
-      text += fmt::format("<{} message=\"{}\"/>",
-                          fails      ? "failure"
-                          : doubtful ? "error type=\"suspect\""
-                                     : "skipped",
-                          markup_text(message));
+      const char* const kind = fails ? "failure" : doubtful ? "error type=\"suspect\"" : "skipped";
+      text += fmt::format("<{} message=\"{}\"/>", kind, markup_text(message));
     }
     text += "</testcase>\n";
   }

@@ -70,6 +70,7 @@ struct Effect {
   double floor = 1;                                    ///< a slowdown below this never fails
   double margin = 1;    ///< the slowdown that must be ruled out for a pass
   std::string problem;  ///< why nothing can be said; empty: something can
+  /// Of a member, by the judge; of another metric it stays so.
   CaseVerdict verdict = CaseVerdict::pass;
 };
 

@@ -68,6 +68,7 @@ void read_limit(Gate& gate, std::string_view text) {
   const auto [number, unit] = number_and_unit(text);
   const double size = unit_size(unit, gate.metric);
   const MetricInfo& info = info_of(gate.metric);
+  // The dots of a latency's path are not all between its parts: "latency.p99.9".
   if (!(number >= 0 && number < 1e18) || size == 0)
     refuse(gate,
            fmt::format("'{}' is no limit of {}: it takes a number{}", text,

@@ -35,6 +35,7 @@ std::string export_results(const ExportFormat& format, std::span<const ResultFil
 // ---- The writers of export/, one for each format; see ExportFormat::write.
 
 std::string to_openmetrics(std::span<const ResultFile> files);
+/// Both formats of github-action-benchmark, each of one file.
 std::string to_github(const ResultFile& file, bool smaller_is_better);
 std::string to_bmf(std::span<const ResultFile> files);
 std::string to_otava(std::span<const ResultFile> files);

@@ -152,7 +152,7 @@ std::vector<FigureCsv> csv_of_keys(std::string_view prefix, std::string_view obj
 
 std::vector<FigureCsv> csv_of_metrics(std::string_view prefix, std::span<const MetricInfo> infos) {
   return mapped(infos, [&](const MetricInfo& info) -> FigureCsv {
-    std::string pointer = fmt::format("/{}", info.path);
+    std::string pointer = fmt::format("/{}", info.path);  // no dot is in a name: not of latencies
     std::ranges::replace(pointer, '.', '/');
     return {fmt::format("{}{}", prefix, info.key), pointer};
   });

@@ -71,8 +71,8 @@ std::string slow_qps_text(const CaseSummary& summary) {
   return text.empty() ? "none" : text;
 }
 
-/// The median over the repetitions, in the unit of key_name(); of a ping-pong half a round trip, as
-/// in the other tables.
+/// The median over the repetitions, of which each has what QPs are compared by, in the unit of
+/// key_name(); of a ping-pong half a round trip, as in the other tables.
 FigureColumn spread_column(const char* head, double PerQpData::Spread::*member) {
   return text_column({head}, [member](FigureLine line) {
     const std::string key = compared_by(*line.summary);

@@ -27,6 +27,7 @@ struct UncountedEnd {
 /// congestion, and of no one sample.
 enum class StallCause : std::uint8_t { timeout, rnr, sequence_nak, unknown, retry };
 inline constexpr std::size_t kStallCauses = 4;  ///< of a stall all but `retry`
+static_assert(static_cast<std::size_t>(StallCause::retry) == kStallCauses);
 
 /// A sample is stalled if it is longer than this many typical ones. Its stall is what it is longer.
 inline constexpr double kStalledTimes = 3;
