@@ -71,12 +71,12 @@ class OptionalSettingsMeasurer final : public MeasurerOver {
     throw Unsupported(why);
   }
 
-  static const char* name_of(const OptionalSettings& less, const OptionalSettings& before) {
-    const bool no_inline = less.inline_bytes && !before.inline_bytes;
-    const bool no_api = less.extended_api && !before.extended_api;
-    return no_inline && no_api ? "with as much inline data as the device takes, by ibv_post_send"
-           : no_inline         ? "with as much inline data as the device takes"
-                               : "by ibv_post_send";
+  static std::string name_of(const OptionalSettings& less, const OptionalSettings& before) {
+    std::string name;
+    if (less.inline_bytes && !before.inline_bytes)
+      name = "with as much inline data as the device takes";
+    if (less.extended_api && !before.extended_api) add_item(name, "by ibv_post_send");
+    return name;
   }
 
   const OptionalSettings may_give_up_;
@@ -86,10 +86,9 @@ class OptionalSettingsMeasurer final : public MeasurerOver {
 /// Prints rows as they come, and keeps the result file.
 class PerftestOutput final : public RunListener {
  public:
-  PerftestOutput(PerftestPlan plan, Measurer& measurer, const Json& context)
-      : plan_(std::move(plan)),
-        environment_(measurer.initiator_environment()),
-        measurer_(measurer) {
+  /// @param plan, measurer  borrowed
+  PerftestOutput(PerftestPlan& plan, Measurer& measurer, const Json& context)
+      : plan_(plan), environment_(measurer.initiator_environment()), measurer_(measurer) {
     if (!plan_.json.empty()) writer_.emplace(plan_.json, context);
   }
 
@@ -141,7 +140,7 @@ class PerftestOutput final : public RunListener {
     tell_lines("rdmameter: {}\n", printable_lines(in_words_of_perftest(why)));
   }
 
-  PerftestPlan plan_;
+  PerftestPlan& plan_;
   const Json environment_;
   Measurer& measurer_;
   bool begun_ = false;
@@ -233,23 +232,22 @@ void fit_memory(std::vector<PlannedCase>& cases, const Json& responder) {
 }
 
 /// As many bytes as perftest would inline at both ends; and no message above that, though a QP may
-/// have more room than was asked for. @param report  is told how many
-void fit_inline(const PerftestPlan& plan, std::vector<PlannedCase>& cases, const Measurer& measurer,
-                PerftestReport& report) {
-  const bool datagrams = cases.front().test_case.transport == Transport::ud;
-  if (!plan.has("inline_size"))
+/// have more room than was asked for. The plan's report is told how many
+void fit_inline(PerftestPlan& plan, std::vector<PlannedCase>& cases, const Measurer& measurer) {
+  std::uint64_t& bytes = plan.report.inline_bytes;
+  if (!plan.has("inline_size")) {
+    const TestCase& first = cases.front().test_case;
+    const bool datagrams = first.transport == Transport::ud;
     for (const auto& environment :
          {measurer.initiator_environment(), measurer.responder_environment()})
-      report.inline_bytes = std::min(
-          report.inline_bytes, perftest_inline_on(environment, report.inline_bytes, datagrams));
-  // The CPU copies inline data, and does not reach a GPU from which the server answers.
-  if (const TestCase& first = cases.front().test_case;
-      !plan.has("inline_size") && is_gpu(first.responder.memory) &&
-      (first.pattern == Pattern::ping_pong || first.bidirectional))
-    report.inline_bytes = 0;
+      bytes = std::min(bytes, perftest_inline_on(environment, bytes, datagrams));
+    // The CPU copies inline data, and does not reach a GPU from which the server answers.
+    if (is_gpu(first.responder.memory) &&
+        (first.pattern == Pattern::ping_pong || first.bidirectional))
+      bytes = 0;
+  }
   for (PlannedCase& planned : cases) {
-    const bool fits = planned.test_case.size_bytes <= report.inline_bytes;
-    planned.test_case.queues.inline_bytes = fits ? report.inline_bytes : 0;
+    planned.test_case.queues.inline_bytes = planned.test_case.size_bytes <= bytes ? bytes : 0;
     planned.why_skipped = why_impossible(planned.test_case);
   }
 }
@@ -271,7 +269,7 @@ bool run_perftest_client(PerftestPlan plan, const std::string& command_line,
   const auto inner = connect_and_open(plan, cases, clock, interrupt, on_connected);
   fit_datagrams(plan, cases, agreed_mtu(*inner));
   fit_memory(cases, inner->responder_environment());
-  fit_inline(plan, cases, *inner, plan.report);
+  fit_inline(plan, cases, *inner);
   require_possible(cases);
   plan.report.transport = perftest_transport(inner->initiator_environment());
   const auto measurer = with_optional_settings(

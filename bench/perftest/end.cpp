@@ -81,14 +81,8 @@ std::string perftest_transport(const Json& environment) {
   const Json& device = fact_at(environment, "device");
   if (!device.is_object()) return "IB";
   try {
-    switch (open_device(text_at(device, "name"))->device->transport_type) {
-      case IBV_TRANSPORT_IB:
-        return "IB";
-      case IBV_TRANSPORT_IWARP:
-        return "IW";
-      default:  // a library's enum, which grows
-        return "Unknown";
-    }
+    const auto type = open_device(text_at(device, "name"))->device->transport_type;
+    return type == IBV_TRANSPORT_IB ? "IB" : type == IBV_TRANSPORT_IWARP ? "IW" : "Unknown";
   } catch (const std::exception&) {  // it has gone: reported when it is measured
     return "Unknown";
   }

@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "bench/perftest/notes.h"
+#include "core/result/row_json.h"
 #include "reports/text/text.h"
 
 namespace rdmameter {
@@ -37,21 +38,8 @@ constexpr std::string_view kOneVendor =
 constexpr std::string_view kTwoPorts =
     "run the test once for each port, at the same time, with -i 1 and -i 2 and different -p";
 
-std::string_view fate_text(PerftestOption::Fate fate) {
-  using enum PerftestOption::Fate;
-  switch (fate) {
-    case axis:
-    case meaning:
-      return "as in perftest";
-    case nothing:
-      return "accepted";
-    case refused:
-      return "refused";
-    case alias:
-      return "the same as";
-  }
-  return "";
-}
+constexpr auto kFateTexts = names_to<OptionFate::alias>("as in perftest", "as in perftest",
+                                                        "accepted", "refused", "the same as");
 
 }  // namespace
 
@@ -374,7 +362,8 @@ std::string perftest_options_text(std::size_t width) {
     const bool code = option.fate == OptionFate::axis || option.fate == OptionFate::alias;
     text += wrap("", option.text(), width) +
             wrap("      ",
-                 fmt::format("{}{}{}", fate_text(option.fate), code ? " --" : ": ", option.becomes),
+                 fmt::format("{}{}{}", name_in(kFateTexts, option.fate), code ? " --" : ": ",
+                             option.becomes),
                  width);
   }
   return text;
@@ -387,8 +376,8 @@ std::string perftest_options_markdown() {
     const std::string becomes =
         code ? fmt::format("`--{}`", option.becomes) : std::string(option.becomes);
     const std::string letter = option.letter == 0 ? "" : fmt::format("`-{}`, ", option.letter);
-    text += fmt::format("| {}`--{}` | {} | {} |\n", letter, option.name, fate_text(option.fate),
-                        becomes);
+    text += fmt::format("| {}`--{}` | {} | {} |\n", letter, option.name,
+                        name_in(kFateTexts, option.fate), becomes);
   }
   return text;
 }

@@ -43,34 +43,26 @@ PerftestLatency latency_of(const LatencyData& latency) {
   const auto at = [&](double percent) {
     return static_cast<double>(percentile(samples, percent)) / divisor;
   };
-  return {.min = summary.min,
-          .max = summary.max,
+  return {.samples = summary,
           .typical = at(50),
-          .mean = summary.mean,
-          .stddev = summary.stddev,
           .p99 = at(99),
           .p99_9 = at(99.9),
           .exchanges_per_s = exchange_us == 0 ? 0 : 1e6 / exchange_us};
 }
 
 PerftestTraffic traffic_of(const BandwidthData& data) {
-  PerftestTraffic traffic{data.messages, data.window_ns};
-  if (data.traffic_ns != 0) traffic = {data.traffic_messages, data.traffic_ns};
-  if (data.peak) {
-    traffic.peak_messages = data.peak->messages;
-    traffic.peak_ns = data.peak->window_ns;
-  }
-  return traffic;
+  const PeakData peak = data.peak.value_or(PeakData());
+  if (data.traffic_ns == 0) return {data.messages, data.window_ns, peak};
+  return {data.traffic_messages, data.traffic_ns, peak};
 }
 
 /// "forward" or "backward" of a bidirectional row.
 PerftestTraffic direction_of(const CheckedJson& directions, const char* name) {
   const CheckedJson one = directions.at(name);
   PerftestTraffic traffic{one.at("messages").count(), one.at("window_ns").count()};
-  if (const auto best = one.find("peak")) {
-    traffic.peak_messages = best->at("messages").count();
-    traffic.peak_ns = best->at("window_ns").count();
-  }
+  if (const auto best = one.find("peak"))
+    traffic.peak = {.messages = best->at("messages").count(),
+                    .window_ns = best->at("window_ns").count()};
   return traffic;
 }
 
@@ -109,18 +101,17 @@ std::string columns_of(const PerftestReport& report) {
 
 std::string latency_row(const PerftestReport& report, const PerftestNumbers& numbers) {
   const PerftestLatency& latency = *numbers.latency;
-  if (report.output == ReportOutput::latency) return fmt::format("{:.6f}\n", latency.mean);
-  std::string text;
-  if (report.table == ReportTable::latency_duration) {
-    text = fmt::format(" {:<7}       {}            {:<7.2f}        {:<7.2f}", numbers.size_bytes,
-                       numbers.iterations, latency.mean, latency.exchanges_per_s);
-  } else {
-    text = fmt::format(
-        " {:<7} {}          {:<7.2f}        {:<7.2f}      {:<7.2f}  \t       {:<7.2f}     "
-        "\t{:<7.2f}\t\t{:<7.2f} \t\t{:<7.2f}",
-        numbers.size_bytes, numbers.iterations, latency.min, latency.max, latency.typical,
-        latency.mean, latency.stddev, latency.p99, latency.p99_9);
-  }
+  const LatencySummary& samples = latency.samples;
+  if (report.output == ReportOutput::latency) return fmt::format("{:.6f}\n", samples.mean);
+  const std::string text =
+      report.table == ReportTable::latency_duration
+          ? fmt::format(" {:<7}       {}            {:<7.2f}        {:<7.2f}", numbers.size_bytes,
+                        numbers.iterations, samples.mean, latency.exchanges_per_s)
+          : fmt::format(
+                " {:<7} {}          {:<7.2f}        {:<7.2f}      {:<7.2f}  \t       {:<7.2f}     "
+                "\t{:<7.2f}\t\t{:<7.2f} \t\t{:<7.2f}",
+                numbers.size_bytes, numbers.iterations, samples.min, samples.max, latency.typical,
+                samples.mean, samples.stddev, latency.p99, latency.p99_9);
   return text + cpu_column(report, numbers);
 }
 
@@ -187,7 +178,7 @@ PerftestBandwidth perftest_bandwidth(const PerftestReport& report, const Perftes
     return report.gbits ? bytes_per_s * 8e-9 : bytes_per_s / kMib;
   };
   const double rate = per_second(traffic.messages, traffic.time_ns);
-  const double peak = report.peak ? per_second(traffic.peak_messages, traffic.peak_ns) : 0;
+  const double peak = report.peak ? per_second(traffic.peak.messages, traffic.peak.window_ns) : 0;
   return {.average = in_unit(rate), .message_rate = rate * 1e-6, .peak = in_unit(peak)};
 }
 
@@ -236,15 +227,15 @@ std::string perftest_results_json(const PerftestReport& report, const PerftestNu
     put("BW_average", average, digits);
     put("MsgRate", rate, 6);
   } else if (report.table == ReportTable::latency_duration) {
-    put("t_avg", numbers.latency->mean);
+    put("t_avg", numbers.latency->samples.mean);
     put("tps_average", numbers.latency->exchanges_per_s);
   } else {
     const PerftestLatency& latency = *numbers.latency;
-    put("t_min", latency.min);
-    put("t_max", latency.max);
+    put("t_min", latency.samples.min);
+    put("t_max", latency.samples.max);
     put("t_typical", latency.typical);
-    put("t_avg", latency.mean);
-    put("t_stdev", latency.stddev);
+    put("t_avg", latency.samples.mean);
+    put("t_stdev", latency.samples.stddev);
     put("percentile_99", latency.p99);
     put("percentile_99.9", latency.p99_9);
   }

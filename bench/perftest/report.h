@@ -44,11 +44,12 @@ inline bool perftest_names_gid(const PerftestReport& report, bool ethernet) {
 
 struct PerftestTraffic {
   std::uint64_t messages = 0, time_ns = 0;
-  std::uint64_t peak_messages = 0, peak_ns = 0;  ///< the best stretch; 0: not measured
+  PeakData peak = {};  ///< the best stretch; 0: not measured
 };
 
 struct PerftestLatency {
-  double min = 0, max = 0, typical = 0, mean = 0, stddev = 0, p99 = 0, p99_9 = 0;  ///< [us]
+  LatencySummary samples;                  ///< [us]
+  double typical = 0, p99 = 0, p99_9 = 0;  ///< [us], however few the samples
   double exchanges_per_s = 0;
 };
 
