@@ -35,12 +35,26 @@ class OptionalSettingsMeasurer final : public MeasurerOver {
   OptionalSettingsMeasurer(Measurer& inner, OptionalSettings settings)
       : MeasurerOver(inner), may_give_up_(settings) {}
 
+  /// As before, else with less inline, then without ibv_wr_*, then so in both.
   Outcome measure(const TestCase& asked) override {
-    try {
-      return inner_.measure(without(asked, given_up_));
-    } catch (const Unsupported& error) {
-      return measure_with_less(asked, error.what());
+    const OptionalSettings before = given_up_;
+    std::string why;
+    constexpr OptionalSettings kAttempts[] = {{}, {true, false}, {false, true}, {true, true}};
+    for (const OptionalSettings& attempt : kAttempts) {
+      const OptionalSettings less{
+          before.inline_bytes || (attempt.inline_bytes && may_give_up_.inline_bytes),
+          before.extended_api || (attempt.extended_api && may_give_up_.extended_api)};
+      if (!why.empty() && less == before) continue;
+      try {
+        Outcome outcome = inner_.measure(without(asked, less));
+        given_up_ = less;
+        if (less != before) tell_note(fmt::format("measured {}: {}", name_of(less, before), why));
+        return outcome;
+      } catch (const Unsupported& error) {
+        if (why.empty()) why = error.what();  // the first reason is the one to be told
+      }
     }
+    throw Unsupported(why);
   }
 
  private:
@@ -49,26 +63,6 @@ class OptionalSettingsMeasurer final : public MeasurerOver {
       test_case.queues.inline_bytes = kDeviceMax;
     if (given_up.extended_api) test_case.queues.api = Interface::classic;
     return test_case;
-  }
-
-  /// With less inline, then without ibv_wr_*, then so in both.
-  Outcome measure_with_less(const TestCase& asked, const std::string& why) {
-    const OptionalSettings before = given_up_;
-    constexpr OptionalSettings kAttempts[] = {{true, false}, {false, true}, {true, true}};
-    for (const OptionalSettings& attempt : kAttempts) {
-      const OptionalSettings less{
-          before.inline_bytes || (attempt.inline_bytes && may_give_up_.inline_bytes),
-          before.extended_api || (attempt.extended_api && may_give_up_.extended_api)};
-      if (less == before) continue;
-      try {
-        Outcome outcome = inner_.measure(without(asked, less));
-        given_up_ = less;
-        tell_note(fmt::format("measured {}: {}", name_of(less, before), why));
-        return outcome;
-      } catch (const Unsupported&) {  // the first reason is the one to be told
-      }
-    }
-    throw Unsupported(why);
   }
 
   static std::string name_of(const OptionalSettings& less, const OptionalSettings& before) {

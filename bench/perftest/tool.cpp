@@ -29,9 +29,8 @@ constexpr std::uint64_t kDefault = std::numeric_limits<std::uint64_t>::max();
 /// By the vendor and part numbers that ibv_query_device() tells. perftest's sources (July 2026)
 /// list part numbers; a vendor's newer parts are taken for like its others.
 struct InlineFigure {
-  std::uint32_t vendor;
-  std::uint64_t connected, datagrams;
-  std::uint32_t first_part = 0, last_part = std::numeric_limits<std::uint32_t>::max();
+  std::uint64_t vendor, connected, datagrams;
+  std::uint64_t first_part = 0, last_part = std::numeric_limits<std::uint64_t>::max();
 };
 
 // The first entry that fits counts.
@@ -75,10 +74,8 @@ std::uint64_t perftest_inline_on(const Json& environment, std::uint64_t default_
                                  bool datagrams) {
   const Json& device = fact_at(environment, "device");
   if (!device.is_object() || default_bytes == 0) return default_bytes;
-  const auto number = [&device](const char* key) {
-    return static_cast<std::uint32_t>(count_at(device, key));
-  };
-  const std::uint32_t vendor = number("vendor_id"), part = number("vendor_part_id");
+  const std::uint64_t vendor = count_at(device, "vendor_id");
+  const std::uint64_t part = count_at(device, "vendor_part_id");
   const auto* const found = std::ranges::find_if(kFigures, [&](const InlineFigure& row) {
     return row.vendor == vendor && part >= row.first_part && part <= row.last_part;
   });

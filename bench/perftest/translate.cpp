@@ -13,6 +13,7 @@
 #include "core/base/error.h"
 #include "core/base/ip_address.h"
 #include "core/base/parse_value.h"
+#include "core/result/row_json.h"
 #include "core/test_case/flow_label.h"
 
 namespace rdmameter {
@@ -33,6 +34,11 @@ constexpr std::uint64_t kMaxUnreliableReceives = 16000;
 constexpr std::uint64_t kMaxInlineOfDatagrams = 1024;
 /// Of a QP; of more perftest measures no peak.
 constexpr std::uint64_t kMaxIterationsOfPeak = 20000;
+
+// By operation; of atomics the default ones.
+constexpr auto kTestNames = names_to<ToolOperation::atomic>("send", "write", "read", "fetch_add");
+constexpr auto kTestTitles =
+    names_to<ToolOperation::atomic>("Send", "RDMA_Write", "RDMA_Read", "Atomic FETCH_AND_ADD");
 
 UsageError invalid(std::string_view option, std::string_view typed, std::string_view expected) {
   return invalid_value(perftest_option(option).text(), typed, expected);
@@ -133,27 +139,14 @@ class Translation {
   void choose_test() {
     refuse_both("send_with_imm", "mcg");
     const std::string imm = has("send_with_imm") || has("write_with_imm") ? "_imm" : "";
-    std::string name, title;
-    switch (tool_.operation) {
-      case ToolOperation::send:
-        name = has("mcg") ? "mcast" : "send" + imm;
-        title = "Send" + imm;
-        break;
-      case ToolOperation::write:
-        name = "write" + imm;
-        title = "RDMA_Write" + imm;
-        break;
-      case ToolOperation::read:
-        name = "read";
-        title = "RDMA_Read";
-        break;
-      case ToolOperation::atomic: {
-        const std::string type = plan_.value("atomic_type").value_or("FETCH_AND_ADD");
-        if (type != "FETCH_AND_ADD" && type != "CMP_AND_SWAP")
-          throw invalid("atomic_type", type, "CMP_AND_SWAP or FETCH_AND_ADD");
-        name = type == "CMP_AND_SWAP" ? "cmp_swap" : "fetch_add";
-        title = "Atomic " + type;
-      }
+    std::string name = std::string(name_in(kTestNames, tool_.operation)) + imm;
+    std::string title = std::string(name_in(kTestTitles, tool_.operation)) + imm;
+    if (has("mcg")) name = "mcast";
+    if (const auto type = plan_.value("atomic_type")) {
+      if (type != "FETCH_AND_ADD" && type != "CMP_AND_SWAP")
+        throw invalid("atomic_type", *type, "CMP_AND_SWAP or FETCH_AND_ADD");
+      if (type == "CMP_AND_SWAP") name = "cmp_swap";
+      title = "Atomic " + *type;
     }
     plan_.tests = select_tests(std::array{name + (tool_.bandwidth ? "_bw" : "_lat")});
     if (has("bidirectional")) title += " Bidirectional";
