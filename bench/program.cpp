@@ -149,10 +149,6 @@ void check_rest(const CLI::App& app) {
   throw UsageError("{}: unexpected argument '{}'", full_name(*last), rest.front());
 }
 
-void print_help(std::string_view text) {
-  print_text(fit_help(text, terminal_style().width));
-}
-
 bool asks_for_help(const std::vector<std::string>& arguments) {
   return std::any_of(arguments.begin(), std::ranges::find(arguments, "--"),
                      [](const std::string& argument) {
@@ -181,7 +177,7 @@ bool print_help_of_option(CLI::App& app, const std::vector<std::string>& argumen
       subs.front()->get_subcommands(nullptr).empty())
     refuse_option(*subs.front(), "--" + name);
   if (option == nullptr || !formatter) return false;
-  print_help(formatter->make_option(option, false));
+  print_text(formatter->make_option(option, false));
   return true;
 }
 
@@ -221,14 +217,14 @@ bool parse(CLI::App& app, std::vector<std::string> arguments) {
     print("{}\n", version.what());
     return false;
   } catch (const CLI::CallForHelp&) {
-    print_help(app.help());
+    print_text(app.help());
     return false;
   } catch (const CLI::CallForAllHelp&) {
-    print_help(app.help("", CLI::AppFormatMode::All));
+    print_text(app.help("", CLI::AppFormatMode::All));
     return false;
   } catch (const UsageError&) {  // of a value: CLI11 reads values before it looks for --help
     if (!help) throw;
-    print_help(app.help("", help_mode));
+    print_text(app.help("", help_mode));
     return false;
   } catch (const CLI::ArgumentMismatch& error) {
     throw UsageError(mismatch_text(error.what()));

@@ -8,37 +8,13 @@
 namespace rdmameter {
 namespace {
 
-constexpr std::size_t kHelpWidth = 80;
-constexpr std::string_view kUsage = "Usage: rdmameter ", kProgram = "rdmameter ";
+/// Where the descriptions of options begin, and for how many columns texts are made.
+constexpr std::size_t kHelpColumn = 30, kHelpWidth = 80;
+constexpr std::string_view kProgram = "rdmameter ";
 
-/// The column in which a usage or a description begins, and goes on in the lines below; 0: the line
-/// has neither.
-std::size_t column_of_text(std::string_view line) {
-  if (line.starts_with(kUsage)) return kUsage.size();
-  const bool described = line.size() > kHelpColumn && line.starts_with("  ") &&
-                         line[kHelpColumn] != ' ' && line.substr(kHelpColumn - 2, 2) == "  ";
-  return described ? kHelpColumn : 0;
-}
-
-/// "  NAME   DESCRIPTION", the description in its column, from the next line on where the
-/// name is long.
-std::string described(const std::string& name, std::string_view description) {
-  const std::string indent(kHelpColumn, ' ');
-  std::string text = "  " + name;
-  text += text.size() >= kHelpColumn ? "\n" + indent : indent.substr(text.size());
-  for (const char c : description) {
-    text += c;
-    if (c == '\n') text += indent;
-  }
-  return text + "\n";
-}
-
-/// What --help shows of kMoreAxes: their names.
-std::string more_axes_text(const std::vector<const CLI::Option*>& options) {
-  std::string names;
-  for (const CLI::Option* option : options) names += option->get_name() + " ";
-  return std::string("\n") + kMoreAxes +
-         ", which --help-all describes, and --help AXIS one of them:\n" + wrap("  ", names, 79);
+/// Of lines that are broken here [columns].
+std::size_t line_width() {
+  return std::min(terminal_style().width, kHelpWidth - 1);
 }
 
 /// Goes on below "rdmameter ", or below the first character.
@@ -51,42 +27,43 @@ std::string fit_line(std::string_view line, std::size_t width) {
   return program && indent > 0 ? wrap_command(before, rest, width) : wrap(before, rest, width);
 }
 
-}  // namespace
-
-std::string fit_help(std::string_view help, std::size_t width) {
-  if (width >= kHelpWidth) return std::string(help);
-  const std::vector<std::string_view> lines = text_lines(help);
-  std::string result;
-  for (std::size_t i = 0; i < lines.size(); ++i) {
-    const std::string_view line = lines[i];
-    const std::size_t column = column_of_text(line);
-    if (column == 0) {
-      result += fit_line(line, width);
-      continue;
-    }
-    std::string text(line.substr(column));
-    while (i + 1 < lines.size() && lines[i + 1].find_first_not_of(' ') == column)
-      text.append(" ").append(lines[++i].substr(column));
-    result += wrap(line.substr(0, column), text, width);
-  }
-  return result;
-}
-
-std::string help_text(std::string_view description) {
-  std::string lines = wrap("", description, 79 - kHelpColumn);
-  lines.pop_back();  // CLI11 ends the line itself
+/// Lines that are made for kHelpWidth, broken anew where the terminal is narrower.
+std::string fit_lines(std::string_view text) {
+  std::string lines;
+  for (const std::string_view line : text_lines(text))
+    lines += fit_line(line, terminal_style().width);
   return lines;
 }
 
+/// "  NAME   DESCRIPTION", the description in its column, from the next line on where the
+/// name is long.
+std::string described(const std::string& name, std::string_view description) {
+  const std::string head = "  " + name;
+  const bool beside = head.size() < kHelpColumn;
+  return (beside ? "" : fit_lines(head)) +
+         wrap(pad_right(beside ? head : "", kHelpColumn), description, line_width());
+}
+
+/// What --help shows of kMoreAxes: their names.
+std::string more_axes_text(const std::vector<const CLI::Option*>& options) {
+  std::string names;
+  for (const CLI::Option* option : options) names += option->get_name() + " ";
+  return fit_lines(fmt::format("\n{}, which --help-all describes, and --help AXIS one of them:\n{}",
+                               kMoreAxes, wrap("  ", names, kHelpWidth - 1)));
+}
+
+}  // namespace
+
 std::string usage_text(std::string_view call) {
-  return wrap(kUsage, call, kHelpWidth - 1);
+  return wrap("Usage: rdmameter ", call, line_width());
 }
 
 std::string HelpLayout::make_help(const CLI::App* app, std::string name,
                                   CLI::AppFormatMode mode) const {
   whole_ = mode == CLI::AppFormatMode::All;
-  return app->get_description() + "\n" + make_usage(app, std::move(name)) + make_positionals(app) +
-         make_groups(app, mode) + make_subcommands(app, mode) + "\n" + app->get_footer() + "\n";
+  return fit_lines(app->get_description() + "\n") + make_usage(app, std::move(name)) +
+         make_positionals(app) + make_groups(app, mode) + make_subcommands(app, mode) + "\n" +
+         fit_lines(app->get_footer() + "\n");
 }
 
 std::string HelpLayout::make_group(std::string group, bool is_positional,
@@ -94,7 +71,7 @@ std::string HelpLayout::make_group(std::string group, bool is_positional,
   if (group == kMoreAxes && !whole_) return more_axes_text(options);
   if (is_positional) group = "Positionals";
   if (group == "OPTIONS") group = "Options";
-  std::string text = "\n" + group + ":\n";
+  std::string text = "\n" + fit_lines(group + ":");
   for (const CLI::Option* option : options) text += make_option(option, is_positional);
   return text;
 }

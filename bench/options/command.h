@@ -30,27 +30,17 @@ struct Invocation {
 
 using Action = std::function<ExitStatus(const Invocation&)>;
 
-// How --help looks: for 80 columns, and made narrower where the terminal is.
-
-/// Where the descriptions of options begin.
-inline constexpr std::size_t kHelpColumn = 30;
+// How --help looks: for 80 columns, and narrower where the terminal is.
 
 /// The group of options that --help only names, and --help-all describes.
 inline constexpr const char* kMoreAxes = "More axes";
 
-/// The description of an option, its lines broken at spaces; CLI11 indents them.
-std::string help_text(std::string_view description);
-
 /// "Usage: rdmameter CALL", in lines of help's width.
 std::string usage_text(std::string_view call);
 
-/// A whole help, as it is for 80 columns, broken anew for fewer: descriptions stay in their column,
-/// a command that is broken ends its line with a backslash, so that it can still be copied.
-/// @param width  of the terminal [columns]; from 80 on the help stays as it is
-std::string fit_help(std::string_view help, std::size_t width);
-
-/// Lays --help out. CLI11 has a layout of its own, but not the same one in each release (2.6 breaks
-/// lines anew, and writes headings in capitals), and fit_help() goes by this one.
+/// Lays --help out: descriptions stay in their column, a command that is broken ends its line with
+/// a backslash, so that it can still be copied. CLI11 has a layout of its own, but not the same one
+/// in each release (2.6 breaks lines anew, and writes headings in capitals).
 class HelpLayout : public CLI::Formatter {
  public:
   std::string make_help(const CLI::App* app, std::string name,
@@ -72,7 +62,7 @@ class HelpLayout : public CLI::Formatter {
 template <class Target>
 CLI::Option* add_option(CLI::App& app, const std::string& names, Target& target, const char* type,
                         std::string_view description) {
-  return app.add_option(names, target, help_text(description))->type_name(type);
+  return app.add_option(names, target, std::string(description))->type_name(type);
 }
 
 /// @tparam Typed  std::string, or of an option that may be given more than once their vector
@@ -83,13 +73,13 @@ CLI::Option* add_option(CLI::App& app, const std::string& names, Target& target,
   return app
       .add_option_function<Typed>(
           names, [&target, read](const Typed& typed) { target = static_cast<Target>(read(typed)); },
-          help_text(description))
+          std::string(description))
       ->type_name(type);
 }
 
 /// An option without a value.
 inline void add_flag(CLI::App& app, const char* name, bool& target, std::string_view description) {
-  app.add_flag(name, target, help_text(description));
+  app.add_flag(name, target, std::string(description));
 }
 
 /// A whole number from min to max.

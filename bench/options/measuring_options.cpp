@@ -69,7 +69,7 @@ void declare_axes(CLI::App& app, std::span<const Axis* const> axes,
            [axis, &given](const std::string& text) {
              given.push_back({axis, read_axis_list(*axis, text)});
            },
-           help_text(fmt::format("{}{}. {}", axis->help, range_text(*axis), default_text(*axis))))
+           fmt::format("{}{}. {}", axis->help, range_text(*axis), default_text(*axis)))
         ->type_name(type_text(*axis))
         ->group(!is_common ? kMoreAxes
                 : peers    ? kPeerGroup

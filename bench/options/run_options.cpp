@@ -278,7 +278,7 @@ void declare_run_options(CLI::App& app, RunOptions& options) {
              "measure with each HOST of this file, one after the other, in one result; a HOST on "
              "each line, # begins a comment");
   declare_host_options(app, options.host_options);
-  app.set_help_all_flag("--help-all", help_text("print this help with every axis, and exit"));
+  app.set_help_all_flag("--help-all", "print this help with every axis, and exit");
   declare_axes(app, mapped(axes(), [](const Axis& axis) { return &axis; }), kCommonAxes,
                options.given, default_text);
 }
