@@ -13,12 +13,8 @@ namespace {
 
 OptionEntry entry_of(const CLI::Option& option) {
   OptionEntry entry;
-  if (option.get_positional()) {
-    entry.names.push_back(option.get_name(true));
-  } else {
-    for (const std::string& name : option.get_snames()) entry.names.push_back("-" + name);
-    for (const std::string& name : option.get_lnames()) entry.names.push_back("--" + name);
-  }
+  const std::string names = option.get_name(false, true);  // "-o,--output"; "FILE"
+  for (const std::string_view name : split(names, ",")) entry.names.emplace_back(name);
   if (option.get_type_size() != 0) entry.value = option.get_type_name();
   entry.text = one_line(option.get_description());
   return entry;

@@ -54,9 +54,7 @@ std::vector<ResultFile> read_results(const std::vector<std::string>& paths,
 
 void tell_unmeasured(const std::vector<ResultFile>& files) {
   for (const ResultFile& file : files) {
-    if (std::ranges::any_of(file.rows,
-                            [](const Row& row) { return row.status == Row::Status::ok; }))
-      continue;
+    if (std::ranges::find(file.rows, Row::Status::ok, &Row::status) != file.rows.end()) continue;
     tell_lines("rdmameter: {}: {}\n", file.path,
                file.rows.empty() ? "there are no rows, so it has no numbers"
                                  : "no case was measured, so it has no numbers");

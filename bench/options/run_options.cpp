@@ -151,16 +151,16 @@ std::string default_text(const Axis& axis) {
 
 /// The null device is no verbs device beside others: it decides how the whole run measures.
 bool null_device(const std::vector<Suite>& suites) {
-  std::size_t null = 0, real = 0;
+  bool null = false, real = false;
   for (const Suite& suite : suites) {
     const GivenAxis* const device = find_given(suite.given, "device");
-    const auto named = device == nullptr ? 0 : std::ranges::count(device->values, kNullDevice);
-    null += static_cast<std::size_t>(named);
-    real += device == nullptr ? 1 : device->values.size() - static_cast<std::size_t>(named);
+    real = real || device == nullptr;
+    if (device != nullptr)
+      for (const std::string& name : device->values) (name == kNullDevice ? null : real) = true;
   }
-  if (null > 0 && real > 0)
+  if (null && real)
     throw UsageError("--device null and other devices: give one, and run the others separately");
-  return null > 0;
+  return null;
 }
 
 /// A lone positional that is no test is rather a misspelled one than a host, unless a plan names
