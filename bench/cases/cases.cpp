@@ -21,6 +21,13 @@
 namespace rdmameter {
 namespace {
 
+/// The number that a text is. @throws UsageError  as set_axis()
+std::uint64_t number_of(const Axis& axis, std::string_view text) {
+  TestCase scratch;
+  set_axis(scratch, axis, text);
+  return std::get<NumberField>(axis.field).get(scratch);
+}
+
 /// Collects the values of one axis in one spelling, so that "1K,1024" is one value.
 class Values {
  public:
@@ -39,7 +46,22 @@ class Values {
     keep(axis_text(scratch, axis_));
   }
 
-  void add_range(std::string_view first, std::string_view last_and_step);
+  void add_range(std::string_view first_text, std::string_view rest) {
+    if (!has_ranges()) refuse("words have no ranges");
+    const auto colon = rest.find(':');
+    const std::uint64_t first = end_of_range(first_text);
+    const std::uint64_t last = end_of_range(rest.substr(0, colon));
+    if (first > last) refuse("the range ends before it begins");
+    if (colon != std::string_view::npos) {
+      const std::uint64_t step = step_of(rest.substr(colon + 1), last);
+      for (std::uint64_t value = first; value <= last; value += step) keep_number(value);
+      return;
+    }
+    if (first == 0 && last > 0)
+      refuse("doubling never leaves 0: begin at 1, or give a step (0..8:1)");
+    for (std::uint64_t value = first; value < last; value *= 2) keep_number(value);
+    keep_number(last);
+  }
 
   std::vector<std::string> take() { return std::move(texts_); }
 
@@ -55,8 +77,26 @@ class Values {
            axis_.kind != AxisKind::arrivals && std::holds_alternative<NumberField>(axis_.field);
   }
 
-  std::uint64_t end_of_range(std::string_view text) const;
-  std::uint64_t step_of(std::string_view text, std::uint64_t last) const;
+  std::uint64_t end_of_range(std::string_view text) const {
+    const std::uint64_t value = number_of(axis_, text);
+    if (axis_.kind == AxisKind::rate && (value & kBitRate) != 0)
+      refuse("a range is of messages per second");
+    if (value < axis_.min || value > axis_.max) refuse("a range has numbers at its ends");
+    return value;
+  }
+
+  /// A step may be less than the axis's least value, so it is read beside the axis's range.
+  std::uint64_t step_of(std::string_view text, std::uint64_t last) const {
+    Axis any = axis_;
+    any.min = 1;
+    any.max = kDeviceMax - 1;
+    any.words = {};
+    try {
+      return std::min(number_of(any, text), last + 1);  // so that a sum cannot overflow
+    } catch (const UsageError&) {
+      refuse(fmt::format("'{}' is not a step", text));
+    }
+  }
 
   void keep(std::string text) {
     if (!seen_.insert(text).second) return;
@@ -76,51 +116,6 @@ class Values {
   std::vector<std::string> texts_;
   std::unordered_set<std::string> seen_;
 };
-
-/// The number that a text is. @throws UsageError  as set_axis()
-std::uint64_t number_of(const Axis& axis, std::string_view text) {
-  TestCase scratch;
-  set_axis(scratch, axis, text);
-  return std::get<NumberField>(axis.field).get(scratch);
-}
-
-std::uint64_t Values::end_of_range(std::string_view text) const {
-  const std::uint64_t value = number_of(axis_, text);
-  if (axis_.kind == AxisKind::rate && (value & kBitRate) != 0)
-    refuse("a range is of messages per second");
-  if (value < axis_.min || value > axis_.max) refuse("a range has numbers at its ends");
-  return value;
-}
-
-/// A step may be less than the axis's least value, so it is read beside the axis's range.
-std::uint64_t Values::step_of(std::string_view text, std::uint64_t last) const {
-  Axis any = axis_;
-  any.min = 1;
-  any.max = kDeviceMax - 1;
-  any.words = {};
-  try {
-    return std::min(number_of(any, text), last + 1);  // so that a sum cannot overflow
-  } catch (const UsageError&) {
-    refuse(fmt::format("'{}' is not a step", text));
-  }
-}
-
-void Values::add_range(std::string_view first_text, std::string_view rest) {
-  if (!has_ranges()) refuse("words have no ranges");
-  const auto colon = rest.find(':');
-  const std::uint64_t first = end_of_range(first_text);
-  const std::uint64_t last = end_of_range(rest.substr(0, colon));
-  if (first > last) refuse("the range ends before it begins");
-  if (colon != std::string_view::npos) {
-    const std::uint64_t step = step_of(rest.substr(colon + 1), last);
-    for (std::uint64_t value = first; value <= last; value += step) keep_number(value);
-    return;
-  }
-  if (first == 0 && last > 0)
-    refuse("doubling never leaves 0: begin at 1, or give a step (0..8:1)");
-  for (std::uint64_t value = first; value < last; value *= 2) keep_number(value);
-  keep_number(last);
-}
 
 /// A duration of 0 is measured until it is interrupted, which ends the run: no other value
 /// has its turn.

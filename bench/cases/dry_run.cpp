@@ -28,34 +28,34 @@ struct PlanTotals {
   std::uint64_t initiator_bytes = 0,
                 responder_bytes = 0;  ///< of the largest case: they run in turn
 
-  void add(const TestCase& test_case);
+  void add(const TestCase& test_case) {
+    ++cases;
+    const std::uint64_t initiator =
+        case_memory_bytes(DeviceCase::usual(test_case, Role::initiator));
+    const std::uint64_t responder =
+        case_memory_bytes(DeviceCase::usual(test_case, Role::responder));
+    if (std::max(initiator, responder) > kMaxBytesPerCase) {
+      ++too_large;
+      return;
+    }
+    const double message_ns =
+        kOperationNs + static_cast<double>(test_case.size_bytes) * 8 / kAssumedGbps;
+    const auto counted = static_cast<double>(test_case.iterations + test_case.warmup);
+    if (test_case.sweeps()) {
+      sweeps = true;
+    } else if (test_case.open_loop()) {  // its rate says how long it takes
+      duration_ns += counted * static_cast<double>(test_case.threads * test_case.devices()) * 1e9 /
+                     messages_per_s(test_case);
+    } else {
+      operations += counted;
+      operations_ns += counted * message_ns;
+    }
+    endless |= test_case.until_interrupted();
+    if (!test_case.until_interrupted()) duration_ns += static_cast<double>(test_case.duration_ns);
+    initiator_bytes = std::max(initiator_bytes, initiator);
+    responder_bytes = std::max(responder_bytes, responder);
+  }
 };
-
-void PlanTotals::add(const TestCase& test_case) {
-  ++cases;
-  const std::uint64_t initiator = case_memory_bytes(DeviceCase::usual(test_case, Role::initiator));
-  const std::uint64_t responder = case_memory_bytes(DeviceCase::usual(test_case, Role::responder));
-  if (std::max(initiator, responder) > kMaxBytesPerCase) {
-    ++too_large;
-    return;
-  }
-  const double message_ns =
-      kOperationNs + static_cast<double>(test_case.size_bytes) * 8 / kAssumedGbps;
-  const auto counted = static_cast<double>(test_case.iterations + test_case.warmup);
-  if (test_case.sweeps()) {
-    sweeps = true;
-  } else if (test_case.open_loop()) {  // its rate says how long it takes
-    duration_ns += counted * static_cast<double>(test_case.threads * test_case.devices()) * 1e9 /
-                   messages_per_s(test_case);
-  } else {
-    operations += counted;
-    operations_ns += counted * message_ns;
-  }
-  endless |= test_case.until_interrupted();
-  if (!test_case.until_interrupted()) duration_ns += static_cast<double>(test_case.duration_ns);
-  initiator_bytes = std::max(initiator_bytes, initiator);
-  responder_bytes = std::max(responder_bytes, responder);
-}
 
 /// "312 KiB", "1.5 GiB"
 std::string memory_text(std::uint64_t bytes) {
