@@ -35,13 +35,11 @@ bool is_measured(const CheckReport& report, std::optional<std::size_t> subject =
 }
 
 std::string_view verdict_of(const CheckReport& report, std::size_t subject) {
-  bool found = false;
-  for (const CheckFinding& finding : report.findings) {
-    if (finding.subject != subject) continue;
-    if (finding.reason == CheckReason::failed) return "broken";
-    found = true;
-  }
-  if (found) return "degraded";
+  const auto found = filtered(
+      report.findings, [=](const CheckFinding& finding) { return finding.subject == subject; });
+  if (std::ranges::find(found, CheckReason::failed, &CheckFinding::reason) != found.end())
+    return "broken";
+  if (!found.empty()) return "degraded";
   return is_measured(report, subject) ? "well" : "not measured";
 }
 

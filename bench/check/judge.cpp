@@ -185,7 +185,7 @@ std::string pair_of(const Row& row) {
 }  // namespace
 
 std::string_view remedy_of(CheckReason reason) {
-  constexpr std::array<std::string_view, kCheckReasons> kRemedies{
+  constexpr auto kRemedies = names_to<CheckReason::expected>(
       "rdmameter doctor at both ends, and the same test by rdmameter run",
       "use a slot with all lanes of the adapter's generation, or seat the adapter anew",
       "clean, seat or replace the cable; look at the switch port's speed, and at link_downed",
@@ -194,8 +194,8 @@ std::string_view remedy_of(CheckReason reason) {
       "look at what rdmameter doctor warns of at both ends (IOMMU, NUMA, clocks of CPUs), at the "
       "slot's read requests (lspci -vv), and at other traffic on the way",
       "compare slot, cable, switch port, firmware and settings with those of a sibling",
-      "rdmameter compare shows what has changed since then"};
-  return kRemedies[static_cast<std::size_t>(reason)];
+      "rdmameter compare shows what has changed since then");
+  return name_in(kRemedies, reason);
 }
 
 std::vector<CheckFinding> judge_check(std::span<const CheckSubject> subjects,

@@ -50,7 +50,6 @@ enum class CheckReason : std::uint8_t {
   siblings,   ///< behind them
   expected,   ///< worse than an earlier check
 };
-inline constexpr std::size_t kCheckReasons = 8;
 
 struct CheckFinding {
   std::size_t subject;

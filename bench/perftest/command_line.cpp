@@ -5,7 +5,6 @@
 #include <getopt.h>
 
 #include <algorithm>
-#include <array>
 #include <optional>
 #include <utility>
 
@@ -128,7 +127,7 @@ std::string decimal_text(const std::string& typed) {
 namespace {
 
 /// What an option and its value are together, and what is said to do without one; before all else.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 23> kPhrases{{
+constexpr std::pair<std::string_view, std::string_view> kPhrases[]{
     {"--inline off", "-I 0"},
     {" or --inline max", " or less"},
     {"use --inline", "use -I"},
@@ -153,11 +152,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 23> kPhrases
     {"--recv srq", "--use-srq"},
     {"--bind ", ""},
     {"--port (0: any free one)", "-p"},
-}};
-
-std::string short_form(const PerftestOption& option) {
-  return option.letter == 0 ? fmt::format("--{}", option.name) : fmt::format("-{}", option.letter);
-}
+};
 
 /// perftest's option of the same name; or that is our axis, whatever its value, or switches it on.
 const PerftestOption* option_of_axis(std::string_view axis) {
@@ -180,8 +175,10 @@ std::optional<std::string> word_of_perftest(std::string_view word) {
     return own ? std::optional(*own + " of the other end") : std::nullopt;
   }
   if (find_axis(word) == nullptr) return std::nullopt;
-  if (const PerftestOption* option = option_of_axis(word)) return short_form(*option);
-  return fmt::format("`rdmameter run --{}`", word);
+  const PerftestOption* const option = option_of_axis(word);
+  if (option == nullptr) return fmt::format("`rdmameter run --{}`", word);
+  return option->letter == 0 ? "--" + std::string(option->name)
+                             : fmt::format("-{}", option->letter);
 }
 
 /// "-s, --size" names perftest's own.

@@ -91,8 +91,8 @@ class Cluster {
   }
   /// "mlx5_1 bound"
   std::vector<std::string> reasons(std::span<const Row> expected = {}) {
-    static constexpr std::array<const char*, kCheckReasons> kNames{
-        "failed", "slot", "link", "mtu", "direction", "bound", "siblings", "expected"};
+    static constexpr std::array kNames{"failed",    "slot",  "link",     "mtu",
+                                       "direction", "bound", "siblings", "expected"};
     std::vector<std::string> all;
     for (const CheckFinding& finding : judged(expected)) {
       const auto text = fmt::format("{} {}", subjects_[finding.subject].name,
