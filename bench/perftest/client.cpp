@@ -145,17 +145,6 @@ class PerftestOutput final : public RunListener {
   bool fine_ = true;
 };
 
-/// A row of --run_infinitely, from the thread that watches the measurement.
-/// @return  has it arrived?
-bool print_interval_row(const PerftestReport& report, const TestCase& test_case,
-                        const ProgressInterval& interval) {
-  const auto time_ns = static_cast<std::uint64_t>(std::llround(interval.length_s * 1e9));
-  return print_now(
-      perftest_row(report, {.size_bytes = test_case.size_bytes,
-                            .iterations = interval.operations,
-                            .traffic = PerftestTraffic{interval.operations, time_ns}}));
-}
-
 /// @param on_connected  borrowed; may be chosen later
 RunTarget target_of(const PerftestPlan& plan, InterruptSource& interrupt,
                     const ConnectedListener& on_connected) {
@@ -171,9 +160,14 @@ RunTarget target_of(const PerftestPlan& plan, InterruptSource& interrupt,
   if (plan.own.device == kPerftestNullDevice) target = {.kind = RunTarget::Kind::null_device};
   if (plan.report.table == PerftestReport::Table::bandwidth)
     target.session.on_interval = {
+        // A row of --run_infinitely, from the thread that watches the measurement.
         .hear = [&plan, &interrupt](const TestCase& test_case, const ProgressInterval& interval) {
+          const auto time_ns = static_cast<std::uint64_t>(std::llround(interval.length_s * 1e9));
+          const PerftestNumbers numbers{.size_bytes = test_case.size_bytes,
+                                        .iterations = interval.operations,
+                                        .traffic = PerftestTraffic{interval.operations, time_ns}};
           // What goes on until interrupted ends with its reader.
-          if (!print_interval_row(plan.report, test_case, interval)) interrupt.raise();
+          if (!print_now(perftest_row(plan.report, numbers))) interrupt.raise();
         }};
   return target;
 }
