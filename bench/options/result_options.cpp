@@ -28,12 +28,10 @@ void add_case_option(CLI::App& app, std::vector<std::string>& patterns) {
 
 std::vector<ResultFile> read_results(const std::vector<std::string>& paths,
                                      const std::vector<std::string>& patterns, Counters counters) {
-  std::vector<bool> matched(patterns.size(), false);
+  std::vector<std::string> unmatched = patterns;
   const auto chosen = [&](const std::string& name) {
-    bool any = patterns.empty();
-    for (std::size_t i = 0; i < patterns.size(); ++i)
-      if (matches_name(name, patterns[i])) any = matched[i] = true;
-    return any;
+    std::erase_if(unmatched, [&](const auto& pattern) { return matches_name(name, pattern); });
+    return is_chosen(name, patterns);
   };
   std::vector<ResultFile> files;
   for (const std::string& path : paths) {
@@ -45,10 +43,9 @@ std::vector<ResultFile> read_results(const std::vector<std::string>& paths,
                        if (chosen(row.name)) file.rows.push_back(std::move(row));
                      }});
   }
-  for (std::size_t i = 0; i < patterns.size(); ++i)
-    if (!matched[i])
-      throw UsageError("--case '{}' matches no case; 'rdmameter show --csv {}' has their names.",
-                       patterns[i], paths.front());
+  if (!unmatched.empty())
+    throw UsageError("--case '{}' matches no case; 'rdmameter show --csv {}' has their names.",
+                     unmatched.front(), paths.front());
   return files;
 }
 

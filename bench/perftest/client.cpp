@@ -154,7 +154,7 @@ RunTarget target_of(const PerftestPlan& plan, InterruptSource& interrupt,
   // What waits for this client is no `rdmameter serve`, which wants a token.
   target.session.server.remedy = "start the same command there first, without a host";
   target.session.server.awaited = false;  // perftest's client tries once
-  target.session.server.source = plan.source;
+  target.session.server.source = plan.address;
   target.session.on_connected = std::cref(on_connected);
   target.session.on_choice = tell_note;
   if (plan.own.device == kPerftestNullDevice) target = {.kind = RunTarget::Kind::null_device};

@@ -49,8 +49,7 @@ void tell_no_device(const PerftestPlan& plan) {
 }
 
 void bind_to_source(PerftestPlan& plan) {
-  const std::string& source = plan.host.empty() ? plan.bind : plan.source;
-  const auto address = IpAddress::parse(without_scope(source));
+  const auto address = IpAddress::parse(without_scope(plan.address));
   if (!plan.has("rdma_cm") || !address || plan.own.gid_index != kAuto) return;
   const bool named = !plan.own.device.empty();
   for (const std::string& name : named ? std::vector{plan.own.device} : list_devices()) try {

@@ -275,7 +275,7 @@ std::vector<Setting> settings_of(const PerftestReport& report, const TestCase& t
                                  const Json& environment) {
   const QueueSettings& queues = test_case.queues;
   const EndSettings& end = test_case.end(report.server ? Role::responder : Role::initiator);
-  const bool bandwidth = report.table == PerftestReport::Table::bandwidth;
+  const bool bandwidth = report.table == ReportTable::bandwidth;
   const std::string link = upper_case(value_text(fact_at(environment, "/device/link_layer")));
   const bool ethernet = link.starts_with('E');
   std::vector<Setting> all{
@@ -311,11 +311,10 @@ std::vector<Setting> settings_of(const PerftestReport& report, const TestCase& t
       end.gid_index != kAuto ? Json(end.gid_index) : fact_at(environment, "/device/gid_index");
   add(!gid.is_null() && perftest_names_gid(report, ethernet),
       {"GID index       ", "GID_index", gid});
-  if (!test_case.returns_data())
-    add(true, {"Max inline data ", "Max_inline_data", inline_shown(report, test_case), "[B]"});
-  else
-    add(queues.outstanding_reads != kAuto,
-        {"Outstand reads  ", "Outstand_reads", queues.outstanding_reads});
+  const bool reads = test_case.returns_data();
+  add(!reads, {"Max inline data ", "Max_inline_data", inline_shown(report, test_case), "[B]"});
+  add(reads && queues.outstanding_reads != kAuto,
+      {"Outstand reads  ", "Outstand_reads", queues.outstanding_reads});
   add(true, {"rdma_cm QPs\t ", "rdma_cm_QPs", on_off(test_case.by_cm())});
   if (end.memory.starts_with(kCudaMemory))
     add(true, {"", "cuda_device", parse_count(end.memory.substr(kCudaMemory.size())).value_or(0)});
@@ -332,7 +331,7 @@ std::vector<Setting> settings_of(const PerftestReport& report, const TestCase& t
 
 std::string perftest_banner(const PerftestReport& report, const TestCase& test_case,
                             const Json& environment) {
-  if (report.output != PerftestReport::Output::full) return "";
+  if (report.output != ReportOutput::full) return "";
   std::string text = fmt::format("{}                    {}", kPerftestDashes, report.title);
   if (test_case.wait == Wait::event)
     text +=

@@ -66,11 +66,8 @@ struct CannotListen : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// Where no address is given, as perftest on every one of this machine.
 /// @throws CannotListen
-std::unique_ptr<Server> listen_for_one(const PerftestPlan& plan, ServerOptions options,
-                                       const InterruptSource& interrupt) {
-  options.bind = plan.bind.empty() ? Address{"", plan.port} : parse_address(plan.bind, plan.port);
+std::unique_ptr<Server> listen_for_one(ServerOptions options, const InterruptSource& interrupt) {
   try {
     return std::make_unique<Server>(std::move(options), interrupt);
   } catch (const std::exception& error) {
@@ -280,9 +277,12 @@ bool serve_one(const PerftestPlan& plan, InterruptSource& interrupt, const Clock
   const SandboxOptions sandbox = sandbox_of_environment();
   if (sandbox.mode == Sandboxing::on && notes_wanted())
     tell_missing_sandbox("RDMAMETER_SANDBOX=off");
+  // Where no address is given, as perftest on every one of this machine.
+  const Address bind =
+      plan.address.empty() ? Address{"", plan.port} : parse_address(plan.address, plan.port);
   const auto server = listen_for_one(
-      plan,
-      {.token = token,
+      {.bind = bind,
+       .token = token,
        .max_clients = 1,
        .limits = {default_max_memory_bytes(), default_max_threads()},
        .serve = in_own_process(

@@ -388,11 +388,8 @@ class Translation {
     for (const char* option : {"bind_source_ip", "source_ip"})
       if (const auto typed = plan_.value(option); typed && !IpAddress::parse(without_scope(*typed)))
         throw invalid(option, *typed, "a numeric address");
-    const auto source = plan_.value("bind_source_ip");
-    if (plan_.host.empty())
-      plan_.bind = source ? *source : plan_.value("source_ip").value_or("");
-    else
-      plan_.source = source.value_or("");
+    const auto own = plan_.host.empty() ? plan_.value("source_ip") : std::nullopt;  // a server's
+    plan_.address = plan_.value("bind_source_ip").value_or(own.value_or(""));
   }
 
   void choose_report() {

@@ -23,8 +23,9 @@ struct PerftestPlan : PerftestCommand {
   std::vector<const Test*> tests;  ///< one
   std::vector<GivenAxis> axes;     ///< of the client
   OwnEnd own;                      ///< device, port, GID and core of this end; a server's GPU
-  std::string bind;                ///< of the server; empty: every address
-  std::string source;              ///< that the client connects from; empty: its route's
+  /// Of this end: where the server listens, or the client connects from; empty: every address, or
+  /// its route's.
+  std::string address;
   std::uint16_t port = kPerftestPort;
   PerftestReport report;
   bool warns_of_no_peak = false;  ///< perftest says that this end measures none

@@ -170,13 +170,12 @@ TEST(PerftestTranslation, ReadsALimitUpToWhatIsNoNumber) {
 }
 
 TEST(PerftestTranslation, GivesAServerTheAddressToListenOnAndAClientTheOneToConnectFrom) {
-  EXPECT_EQ(plan_of("ib_write_bw", {"--bind_source_ip", "127.0.0.2"}).bind, "127.0.0.2");
-  EXPECT_EQ(plan_of("ib_write_bw", {"-j", "::1"}).bind, "::1");
+  EXPECT_EQ(plan_of("ib_write_bw", {"--bind_source_ip", "127.0.0.2"}).address, "127.0.0.2");
+  EXPECT_EQ(plan_of("ib_write_bw", {"-j", "::1"}).address, "::1");
   const PerftestPlan client =
       plan_of("ib_write_bw", {"--bind_source_ip=127.0.0.2", "-j", "127.0.0.3", "host"});
-  EXPECT_THAT(client.bind, IsEmpty());
-  EXPECT_EQ(client.source, "127.0.0.2");
-  EXPECT_THAT(plan_of("ib_write_bw", {"-j", "127.0.0.3", "host"}).source, IsEmpty());
+  EXPECT_EQ(client.address, "127.0.0.2");
+  EXPECT_THAT(plan_of("ib_write_bw", {"-j", "127.0.0.3", "host"}).address, IsEmpty());
   for (const char* option : {"-j", "--bind_source_ip"})
     EXPECT_THAT(refusal_of("ib_write_bw", {option, "eth0", "host"}), HasSubstr("numeric address"));
 }
