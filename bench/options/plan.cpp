@@ -59,15 +59,16 @@ GivenAxis read_axis(std::span<const ShellWord>& words) {
   return given;
 }
 
-PlannedCase plan_background(const Test& test, std::vector<GivenAxis> given) {
-  for (const auto& [option, value] : {std::pair(kDurationOption, "0"), {"interval", "10ms"}})
-    given.push_back({find_axis(option), read_axis_list(*find_axis(option), value)});
-  std::vector<PlannedCase> cases = plan_cases(std::array{&test}, given);
-  given.pop_back();  // some tests have no intervals
-  refuse_unused(given, cases);
-  if (cases.front().test_case.sweeps()) throw UsageError("--rate sweep: give one rate");
-  if (!cases.front().why_skipped.empty()) throw UsageError(cases.front().why_skipped);
-  return cases.front();
+TestCase background_case(const Test& test, std::span<const GivenAxis> given) {
+  ChosenAxes axes;
+  axes.add(given);
+  axes.set(kDurationOption, "0");
+  axes.set("interval", "10ms");
+  const PlannedCase planned = axes.plan(test.name);
+  refuse_unused(given, {&planned, 1});
+  if (planned.test_case.sweeps()) throw UsageError("--rate sweep: give one rate");
+  if (!planned.why_skipped.empty()) throw UsageError(planned.why_skipped);
+  return planned.test_case;
 }
 
 Background read_background(std::span<const ShellWord> words) {
@@ -88,7 +89,7 @@ Background read_background(std::span<const ShellWord> words) {
     background.text += fmt::format(" --{} {}", last.option(), last.values.front());
     background.label += fmt::format(",{}:{}", last.option(), last.values.front());
   }
-  background.test_case = plan_background(test, given).test_case;
+  background.test_case = background_case(test, given);
   return background;
 }
 

@@ -22,10 +22,7 @@ namespace rdmameter {
 namespace {
 
 /// Between which values an axis is judged where none are given.
-struct UsualLevels {
-  std::string_view option, levels;
-};
-constexpr UsualLevels kUsualLevels[]{
+constexpr std::pair<std::string_view, std::string_view> kUsualLevels[]{
     {"inline", "off,max"},      {"signal-every", "1,16"},
     {"post-list", "1,16"},      {"sge", "1,2"},
     {"memory", "host,huge"},    {"api", "classic,extended"},
@@ -44,11 +41,10 @@ const Axis& factor_axis(std::string_view option) {
 
 std::vector<std::string> levels_in(std::vector<GivenAxis>& given, const Axis& axis) {
   if (const GivenAxis* const found = find_given(given, axis.option)) return found->values;
-  const auto* const usual = std::ranges::find(kUsualLevels, axis.option, &UsualLevels::option);
-  if (usual == std::end(kUsualLevels))
-    throw UsageError("--ablate {0}: give the two values to compare, as --{0} A,B", axis.option);
-  given.push_back({&axis, read_axis_list(axis, usual->levels)});
-  return given.back().values;
+  for (const auto& [option, levels] : kUsualLevels)
+    if (option == axis.option)
+      return given.emplace_back(GivenAxis{&axis, read_axis_list(axis, levels)}).values;
+  throw UsageError("--ablate {0}: give the two values to compare, as --{0} A,B", axis.option);
 }
 
 bool has_factor(const PlannedCase& planned, const AblationFactor& factor) {
@@ -272,7 +268,7 @@ void declare_run_options(CLI::App& app, RunOptions& options) {
       app, "--background", options.backgrounds, "'TEST --AXIS VALUE...'",
       "measure each case alone, and again while this test's traffic goes on beside it on QPs and "
       "threads of its own; may be given more than once, for one background after the other",
-      [](const std::vector<std::string>& texts) { return read_backgrounds(texts); })
+      read_backgrounds)
       ->allow_extra_args(false);
   add_option(app, "--hosts", options.host_options.hosts, "FILE",
              "measure with each HOST of this file, one after the other, in one result; a HOST on "
