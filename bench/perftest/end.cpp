@@ -154,8 +154,7 @@ std::string perftest_gpu(const PerftestConnection& connection, bool server) {
 }
 
 std::string perftest_addresses(const PerftestReport& report, const PerftestConnection& connection) {
-  if (report.output != PerftestReport::Output::full || !connection.local || !connection.remote)
-    return "";
+  if (report.output != PerftestReport::Output::full || !connection.local) return "";
   const TestCase& test_case = connection.test_case;
   // Where it exchanges data by rdma_cm, perftest prints the line of its own exchange, which
   // sends (create_comm_struct()).

@@ -210,7 +210,7 @@ bool perftest_fits(const PerftestReport& report, const PerftestNumbers& numbers)
 std::string perftest_row(const PerftestReport& report, const PerftestNumbers& numbers) {
   if (report.table != ReportTable::bandwidth) return latency_row(report, numbers);
   std::string text = bandwidth_row(report, numbers);
-  if (report.both && numbers.forward && numbers.backward) text += both_directions(report, numbers);
+  if (report.both && numbers.forward) text += both_directions(report, numbers);
   return text;
 }
 
