@@ -172,74 +172,75 @@ std::optional<ConnectionOpcode> connection_opcode(std::string_view name) {
   return found == connection_opcodes().end() ? std::nullopt : std::optional(*found);
 }
 
-class ConnectionsRun {
- public:
-  ConnectionsRun(const ConnectionsRequest& request, const Invocation& invocation)
-      : request_(request), invocation_(invocation) {}
+struct ConnectionsRun {
+  const ConnectionsRequest& request;
+  const Invocation& invocation;
+  const ClockChoice clock = choose_clock();
+  std::vector<ConnectionCase> cases = {};
 
   ExitStatus measure() {
-    check_writable(request_.output);
-    const BenchmarkFlags flags = initialize_benchmark({}, *request_.repetitions);
+    check_writable(request.output);
+    const BenchmarkFlags flags = initialize_benchmark({}, *request.repetitions);
     const std::unique_ptr<Measurer> measurer = open();
-    ConnectionPlan plan = plan_connections(request_, device_qps(*measurer));
-    cases_ = std::move(plan.cases);
-    Json context = result_context(invocation_.command_line, {}, flags, clock_, *measurer);
-    context["rdmameter"]["order_seed"] = request_.order_seed;
-    context["rdmameter"]["connections"] = {{"max_qps", request_.max_qps},
-                                           {"memory_budget_bytes", request_.memory_budget_bytes},
-                                           {"window", request_.settings.window},
+    ConnectionPlan plan = plan_connections(request, device_qps(*measurer));
+    cases = std::move(plan.cases);
+    Json context = result_context(invocation.command_line, {}, flags, clock, *measurer);
+    context["rdmameter"]["order_seed"] = request.order_seed;
+    context["rdmameter"]["connections"] = {{"max_qps", request.max_qps},
+                                           {"memory_budget_bytes", request.memory_budget_bytes},
+                                           {"window", request.settings.window},
                                            {"limits", plan.limits}};
     tell_worst_findings();
-    CurveRows rows(request_.output, context, cases_);
-    std::vector<std::size_t> which;
-    for (std::size_t i = 0; i < cases_.size(); ++i) which.push_back(i);
-    RunTally tally = measure_round(std::move(which), rows, *measurer);
-    for (unsigned round = 0; round < kRoundsAtKnee; ++round) {
-      if (tally.interrupted || !measurer->usable()) break;
-      which = around_knees(rows.kept());
-      if (which.empty()) break;
-      tally += measure_round(std::move(which), rows, *measurer);
-    }
+    CurveRows rows(request.output, context, cases);
+    const RunTally tally = measure_rounds(rows, *measurer);
     rows.finish(tally);
-    if (request_.output != "-") {
+    if (request.output != "-") {
       const TextStyle style = terminal_style();
-      const std::string text = connection_text(
-          {.path = request_.output, .context = context, .rows = rows.kept()}, style);
+      const std::string text =
+          connection_text({.path = request.output, .context = context, .rows = rows.kept()}, style);
       print_text(style.utf8 ? text : to_ascii(text));
     }
     return tally.status();
   }
 
- private:
   /// By the first kind and opcode that can be measured; without one the device is not needed.
   std::unique_ptr<Measurer> open() {
-    std::vector<PlannedCase> cases;
-    for (const ConnectionKind& kind : request_.kinds)
-      for (const ConnectionOpcode& opcode : request_.opcodes)
+    std::vector<PlannedCase> tried;
+    for (const ConnectionKind& kind : request.kinds)
+      for (const ConnectionOpcode& opcode : request.opcodes)
         if (kind.carries(opcode.opcode))
-          cases.push_back(connection_case(kind, opcode, 1, true, request_.settings).planned);
-    return make_measurer(*request_.host, cases, clock_, invocation_.interrupt);
+          tried.push_back(connection_case(kind, opcode, 1, true, request.settings).planned);
+    return make_measurer(*request.host, tried, clock, invocation.interrupt);
   }
 
-  RunTally measure_round(std::vector<std::size_t> which, CurveRows& rows, Measurer& measurer) {
-    const auto cases = mapped(cases_, &ConnectionCase::planned);
-    return run_round({cases, measurer, invocation_.interrupt.word(), rows},
-                     {.which = std::move(which),
-                      .repetitions = *request_.repetitions,
-                      .seed = request_.order_seed + round_++},
-                     earlier_);
+  /// All cases, then those around knees.
+  RunTally measure_rounds(CurveRows& rows, Measurer& measurer) {
+    RunTally tally;
+    EarlierRounds earlier;
+    std::vector<std::size_t> which;
+    for (std::size_t i = 0; i < cases.size(); ++i) which.push_back(i);
+    for (unsigned round = 0; !which.empty(); ++round) {
+      const auto planned = mapped(cases, &ConnectionCase::planned);
+      tally += run_round(
+          {planned, measurer, invocation.interrupt.word(), rows},
+          {.which = which, .repetitions = *request.repetitions, .seed = request.order_seed + round},
+          earlier);
+      if (round == kRoundsAtKnee || tally.interrupted || !measurer.usable()) break;
+      which = around_knees(rows.kept());
+    }
+    return tally;
   }
 
   /// The case of a rate, which is made where there is none.
   std::size_t place_of(const ConnectionCurve& curve, std::uint64_t active) {
-    const auto found = std::ranges::find_if(cases_, [&](const ConnectionCase& one) {
+    const auto found = std::ranges::find_if(cases, [&](const ConnectionCase& one) {
       return one.rate && one.kind == curve.kind && one.opcode == curve.opcode &&
              one.active == active;
     });
-    if (found != cases_.end()) return static_cast<std::size_t>(found - cases_.begin());
-    cases_.push_back(connection_case(*connection_kind(curve.kind), *connection_opcode(curve.opcode),
-                                     active, true, request_.settings));
-    return cases_.size() - 1;
+    if (found != cases.end()) return static_cast<std::size_t>(found - cases.begin());
+    cases.push_back(connection_case(*connection_kind(curve.kind), *connection_opcode(curve.opcode),
+                                    active, true, request.settings));
+    return cases.size() - 1;
   }
 
   /// What to measure so that knees become narrower: both ends of each, what lies between them, and
@@ -264,13 +265,6 @@ class ConnectionsRun {
     }
     return which;
   }
-
-  const ConnectionsRequest& request_;
-  const Invocation& invocation_;
-  const ClockChoice clock_ = choose_clock();
-  std::vector<ConnectionCase> cases_;
-  EarlierRounds earlier_;
-  std::uint64_t round_ = 0;
 };
 
 constexpr std::uint64_t kMaxConnections = 65536;
@@ -363,7 +357,7 @@ ExitStatus topo_connections(const ConnectionsRequest& typed, const Invocation& i
     throw UsageError(
         "say where the other end is: 'rdmameter topo connections HOST' where 'rdmameter serve' "
         "runs, or --loopback to start it here");
-  return ConnectionsRun(request, invocation).measure();
+  return ConnectionsRun{request, invocation}.measure();
 }
 
 std::string kinds_help() {
