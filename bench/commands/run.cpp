@@ -181,9 +181,7 @@ ExitStatus HostsRun::measure() {
   if (!options.ablation.empty())
     output.tell_at_the_end(
         [&about](Rows rows, const TextStyle& style) { return ablation_text(about, rows, style); });
-  const RunTally tally = measure_all(output);
-  output.finish(tally);
-  return tally.status();
+  return output.finish(measure_all(output));
 }
 
 ExitStatus run(const RunOptions& typed, const Invocation& invocation) {

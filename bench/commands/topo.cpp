@@ -260,10 +260,8 @@ ExitStatus run_here(const TopoOptions& options, const std::vector<PlannedCase>& 
   context["rdmameter"].update(more);
   RunOutput output(options.output, context, cases);
   tell_predictions(output, options, context);
-  const RunTally tally =
-      run_range({cases, measurer, invocation.interrupt.word(), output}, {0, cases.size()}, flags);
-  output.finish(tally);
-  return tally.status();
+  return output.finish(
+      run_range({cases, measurer, invocation.interrupt.word(), output}, {0, cases.size()}, flags));
 }
 
 /// What a simulation of the request would say of cases that the network's source has measured.
@@ -337,14 +335,13 @@ ExitStatus measure(const TopoOptions& options, Ranks& ranks, const ClockChoice& 
   if (flags.repetitions > 1) context["rdmameter"]["order_seed"] = order_seed;
   RunOutput output(options.output, context, cases);
   tell_predictions(output, options, context);
-  const RunTally tally = run_interleaved({cases, *measurer, invocation.interrupt.word(), output},
-                                         flags.repetitions, order_seed);
-  output.finish(tally);
+  const ExitStatus status = output.finish(run_interleaved(
+      {cases, *measurer, invocation.interrupt.word(), output}, flags.repetitions, order_seed));
   if (!measurer->usable()) {
     flush_print();
     ranks.abort(static_cast<int>(ExitStatus::failed));
   }
-  return tally.status();
+  return status;
 }
 
 /// What every rank would say alike, rank 0 says.

@@ -192,15 +192,14 @@ struct ConnectionsRun {
                                            {"limits", plan.limits}};
     tell_worst_findings();
     CurveRows rows(request.output, context, cases);
-    const RunTally tally = measure_rounds(rows, *measurer);
-    rows.finish(tally);
+    const ExitStatus status = rows.finish(measure_rounds(rows, *measurer));
     if (request.output != "-") {
       const TextStyle style = terminal_style();
       const std::string text =
           connection_text({.path = request.output, .context = context, .rows = rows.kept()}, style);
       print_text(style.utf8 ? text : to_ascii(text));
     }
-    return tally.status();
+    return status;
   }
 
   /// By the first kind and opcode that can be measured; without one the device is not needed.

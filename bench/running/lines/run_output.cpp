@@ -149,7 +149,7 @@ std::string RunOutput::told_at_the_end(const TextStyle& style) const {
   return text;
 }
 
-void RunOutput::finish(const RunTally& tally) {
+ExitStatus RunOutput::finish(const RunTally& tally) {
   clear_progress();
   if (writer_) writer_->finish();
   if (table_ && lines_) print_lines(table_->rest());
@@ -163,7 +163,8 @@ void RunOutput::finish(const RunTally& tally) {
   if (framed_)
     tell_text(run_summary({tally, measured_cases_.size(), skip_reasons_}, seconds_since(begun_),
                           output_, stderr_width()));
-  if (tally.interrupted && !writer_ && print_error() != 0) return;  // as its reader wished
+  if (tally.interrupted && !writer_ && print_error() != 0)
+    return tally.status();  // as its reader wished
   std::string last;
   if (tally.interrupted)
     last =
@@ -179,6 +180,7 @@ void RunOutput::finish(const RunTally& tally) {
     last = fmt::format("rdmameter: nothing was left to measure: each case was skipped{}\n",
                        lines_ ? " for the reason above" : "");
   tell_text(for_stderr(last));
+  return tally.status();
 }
 
 }  // namespace rdmameter

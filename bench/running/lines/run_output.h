@@ -43,8 +43,8 @@ class RunOutput : public RunListener {
   void begin(const std::string& name, std::uint64_t done, std::uint64_t all) override;
   void row(const Row& measured) override;
 
-  /// Ends the file; says on stderr what failed and what was skipped.
-  void finish(const RunTally& tally);
+  /// Ends the file; says on stderr what failed and what was skipped. @return  the tally's status
+  ExitStatus finish(const RunTally& tally);
 
  private:
   void clear_progress();
