@@ -64,13 +64,6 @@ std::uint64_t read_budget(const std::string& text) {
   return read_seconds_ns("--budget", text, 1, kDay_ns);
 }
 
-void Settling::begin(const Row& row) {
-  for (const UntilGoal& goal : until_.goals) {
-    const MetricInfo* const metric = goal.metric == nullptr ? watched_metric(row) : goal.metric;
-    if (metric != nullptr) series_.push_back({metric, goal.share});
-  }
-}
-
 void Settling::take(Series& series, double value) {
   constexpr std::size_t kNoises = 512;
   series.values.push_back(value);
@@ -108,20 +101,20 @@ bool Settling::noise_converged(const Series& series) {
 
 std::optional<UntilData> Settling::add(const Row& row, double spent_ns) {
   using enum UntilData::Ended;
-  if (series_.empty()) begin(row);
+  if (series_.empty())
+    for (const UntilGoal& goal : until_.goals)
+      if (const auto* metric = goal.metric == nullptr ? watched_metric(row) : goal.metric)
+        series_.push_back({metric, goal.share});
   UntilData data;
   const auto end = [&](UntilData::Ended why) {
     data.ended = why;
     return data;
   };
-  for (Series& series : series_) {
-    const auto value = series.metric->value(row);
-    if (!value) {
+  for (Series& series : series_)
+    if (const auto value = series.metric->value(row))
+      take(series, *value);
+    else
       data.metrics.push_back({.metric = std::string(series.metric->key), .goal = series.goal});
-      continue;
-    }
-    take(series, *value);
-  }
   if (series_.empty() || !data.metrics.empty()) return end(not_measured);
 
   const auto budget_ns = static_cast<double>(until_.budget_ns);

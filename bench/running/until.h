@@ -55,7 +55,6 @@ class Settling {
     std::deque<double> noise;      ///< the latest: standard deviation over mean, as values came
   };
 
-  void begin(const Row& row);
   static void take(Series& series, double value);
   static SettledMetric settled(const Series& series);
   static bool noise_converged(const Series& series);
