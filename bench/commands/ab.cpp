@@ -156,9 +156,9 @@ class BlockMeasurement {
     const std::size_t first = engine_() & 1;
     for (const std::size_t side : {first, 1 - first}) {
       ResultFile result = measure_once(plan_, plan_.sides[side], one.filters[side]);
-      if (!writer_ && side == 1)
-        writer_ =
-            std::make_unique<ResultWriter>(output_, context_of(plan_, std::move(result.context)));
+      // The file's context, with the plan's gates, is B's whichever side is first: NEW's, as in
+      // `compare`.
+      if (!writer_ && side == 1) writer_.emplace(output_, context_of(plan_, result.context));
       for (Row& row : result.rows) {
         measured_[side] |= row.status != Row::Status::error;
         row.extra["side"] = plan_.sides[side].letter;
@@ -167,7 +167,9 @@ class BlockMeasurement {
         row.repetitions = plan_.looks.back();
         unwritten_.push_back(std::move(row));
       }
-      write();
+      if (!writer_) continue;
+      for (const Row& row : unwritten_) writer_->append(row);
+      unwritten_.clear();
     }
   }
 
@@ -177,24 +179,15 @@ class BlockMeasurement {
       if (!measured_[side]) fail(plan_.sides[side], static_cast<int>(ExitStatus::failed));
   }
 
-  void finish() {
-    if (writer_) writer_->finish();
-  }
+  /// @pre  a block was measured
+  void finish() { writer_->finish(); }
 
  private:
-  /// The file's context, with the plan's gates, is B's whichever side is first: NEW's,
-  /// as in `compare`.
-  void write() {
-    if (!writer_) return;
-    for (const Row& row : unwritten_) writer_->append(row);
-    unwritten_.clear();
-  }
-
   const AbPlan& plan_;
   const std::string output_;
   std::vector<Row> unwritten_;  ///< of A, before B's first
   std::mt19937 engine_{std::random_device{}()};
-  std::unique_ptr<ResultWriter> writer_;
+  std::optional<ResultWriter> writer_;
   std::array<bool, 2> measured_{};
 };
 
