@@ -125,21 +125,6 @@ ExitResult run_child(const std::vector<std::string>& words, const Variables& var
 
 namespace {
 
-/// Runs a command as if it were us: its stdin, stdout and stderr are ours. An interrupt is passed
-/// on, and its end awaited. @return  as ExitResult::status
-int run_in_our_place(const std::vector<std::string>& words, const InterruptSource& interrupt) {
-  const pid_t child = start_child(words, {}, {});
-  const Descriptor ended(static_cast<int>(syscall(SYS_pidfd_open, child, 0)));
-  require(static_cast<bool>(ended), "pidfd_open");
-  if (wait_for(ended.get(), POLLIN, Deadline::never(), interrupt) == Waited::interrupted) {
-    kill(child, SIGINT);
-    const InterruptSource no_other;
-    if (wait_for(ended.get(), POLLIN, Deadline::in(kKillAfter), no_other) == Waited::deadline)
-      kill(-child, SIGKILL);  // it does not listen
-  }
-  return end_of_child(child);
-}
-
 /// What a rank ends with; mpirun ends with the first one that is not 0.
 constexpr std::array kOfRanks{ExitStatus::pass, ExitStatus::usage, ExitStatus::no_device,
                               ExitStatus::failed, ExitStatus::interrupted};
@@ -151,15 +136,24 @@ void allow_root() {
   setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", 1);
 }
 
-int run_mpirun(const std::vector<std::string>& words, const InterruptSource& interrupt) {
-  try {
-    return run_in_our_place(words, interrupt);
-  } catch (const MeasurementError& error) {
-    throw UsageError(
-        "{}. It starts the ranks (Debian's package openmpi-bin); any launcher that speaks PMIx "
-        "does as well: 'srun --mpi=pmix rdmameter topo ...'",
-        error.what());
+/// As if it were us: its stdin, stdout and stderr are ours. An interrupt is passed on, and its end
+/// awaited. @return  as ExitResult::status
+int run_mpirun(const std::vector<std::string>& words, const InterruptSource& interrupt) try {
+  const pid_t child = start_child(words, {}, {});
+  const Descriptor ended(static_cast<int>(syscall(SYS_pidfd_open, child, 0)));
+  require(static_cast<bool>(ended), "pidfd_open");
+  if (wait_for(ended.get(), POLLIN, Deadline::never(), interrupt) == Waited::interrupted) {
+    kill(child, SIGINT);
+    const InterruptSource no_other;
+    if (wait_for(ended.get(), POLLIN, Deadline::in(kKillAfter), no_other) == Waited::deadline)
+      kill(-child, SIGKILL);  // it does not listen
   }
+  return end_of_child(child);
+} catch (const MeasurementError& error) {
+  throw UsageError(
+      "{}. It starts the ranks (Debian's package openmpi-bin); any launcher that speaks PMIx does "
+      "as well: 'srun --mpi=pmix rdmameter topo ...'",
+      error.what());
 }
 
 }  // namespace
