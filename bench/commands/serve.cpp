@@ -137,11 +137,6 @@ Address bind_address(const ServeArguments& options) {
   return {bind.host, bind.port != 0 ? bind.port : port};
 }
 
-/// To the program that has started us by ssh.
-void announce_to_owner(const Address& bound) {
-  print_now(ReadyLine{RDMAMETER_VERSION, kProtocolVersion, bound}.text() + "\n");
-}
-
 void announce(const Server& server, const Address& bound, const ServeArguments& options,
               const std::string& given, bool left) {
   const std::string& token = server.token();
@@ -202,8 +197,8 @@ ExitStatus serve(const ServeArguments& options, const Invocation& invocation) {
   const Address bound{bind.host, server.port()};
   if (!options.token_stdin) announce(server, bound, options, given, left.left());
   std::optional<WatchThread> owner;
-  if (options.token_stdin) {
-    announce_to_owner(bound);
+  if (options.token_stdin) {  // the program that has started us by ssh waits for this line
+    print_now(ReadyLine{RDMAMETER_VERSION, kProtocolVersion, bound}.text() + "\n");
     owner.emplace([&](const EventFd& done) { end_with_stdin(server, invocation.interrupt, done); });
   }
   server.serve([&left] { left.keep(); });
