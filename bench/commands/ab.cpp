@@ -249,16 +249,6 @@ constexpr std::uint64_t kMaxBlocks = 1000;
 const std::vector<std::uint64_t> kLooks = {12, 18, 27, 40};
 constexpr std::uint64_t kMaxBudgetNs = 7ULL * 24 * 3600 * 1'000'000'000;
 
-/// Where no file is asked for, the result lives as long as the comparison.
-struct OutputFile {
-  explicit OutputFile(const std::string& asked) : path(asked) {
-    if (path.empty()) path = scratch.emplace().file("result.json");
-  }
-
-  std::optional<ScratchDirectory> scratch;
-  std::string path;
-};
-
 AbPlan plan_of(const AbArguments& options, const Invocation& invocation) {
   if (options.against_itself && !options.b.empty())
     throw UsageError("--aa measures --a against itself: it takes no --b");
@@ -331,14 +321,16 @@ Comparison confirm(const AbPlan& plan, std::vector<AbCase> cases, const Comparis
   print_lines("{}\n  Measured again, to confirm: {} of them.\n\n", tally_text(first), again.size());
   flush_print();
   const std::string& asked = plan.options.output;
-  const OutputFile output(asked.empty() ? "" : asked + ".confirm.json");
+  std::optional<ScratchDirectory> scratch;
+  const std::string output =
+      asked.empty() ? scratch.emplace().file("result.json") : asked + ".confirm.json";
   AbPlan fresh = plan;
   fresh.looks = {plan.looks.front()};
   keep_only(cases, again);
-  measure_sides(fresh, std::move(cases), output.path);
+  measure_sides(fresh, std::move(cases), output);
   ComparisonOptions times = how;
   times.gates = {"times"};
-  return replaced_by(first, compare_sides(read_comparable(output.path), times));
+  return replaced_by(first, compare_sides(read_comparable(output), times));
 }
 
 /// A measurement that failed is no verdict of either side; what the others tell is told
@@ -361,11 +353,13 @@ ExitStatus measure_and_compare(const AbArguments& options, const Invocation& inv
   check_verdict_files(options.verdict);
   const AbPlan plan = plan_of(options, invocation);
   const std::vector<AbCase> cases = cases_of(plan);
-  const OutputFile output(options.output);
-  measure_sides(plan, cases, output.path, [&] { return open_cases(output.path, how); });
-  Comparable measured = read_comparable(output.path);
+  std::optional<ScratchDirectory> scratch;  // where no file is asked for
+  const std::string output =
+      options.output.empty() ? scratch.emplace().file("result.json") : options.output;
+  measure_sides(plan, cases, output, [&] { return open_cases(output, how); });
+  Comparable measured = read_comparable(output);
   add_noise(options.verdict, measured);
-  if (options.against_itself) record_noise(output.path, measured);
+  if (options.against_itself) record_noise(output, measured);
   const Comparison first = compare_sides(measured, how);
   const Comparison last = options.confirm ? confirm(plan, cases, first, measured, how) : first;
   return with_failures(write_verdict(last, options.verdict), measured);

@@ -95,24 +95,24 @@ class LeftToken {
  public:
   /// @param server  borrowed
   /// @throws UsageError  there is no place that other users cannot reach
-  LeftToken(const Server& server, const std::string& given)
-      : server_(server), left_(server.loopback_only() && server.token() != given) {
-    if (left_)
+  LeftToken(const Server& server, const std::string& given) : server_(server) {
+    if (server.loopback_only() && server.token() != given)
       path_ = folders_.leave(server.port(), server.token());
     else if (server.loopback_only())
       folders_.remove(server.port());  // of one that was killed
   }
   LeftToken(LeftToken&&) = delete;
   ~LeftToken() {
-    if (left_) folders_.remove(server_.port());
+    if (left()) folders_.remove(server_.port());
   }
 
-  bool left() const { return left_; }  ///< else the user has given it, or other machines may come
+  /// Else the user has given it, or other machines may come.
+  bool left() const { return !path_.empty(); }
 
   /// Leaves it anew where it has gone: /tmp is swept of what is old, and a runtime folder goes when
   /// its user logs out.
   void keep() noexcept {
-    if (!left_ || access(path_.c_str(), F_OK) == 0) return;
+    if (!left() || access(path_.c_str(), F_OK) == 0) return;
     try {
       path_ = folders_.leave(server_.port(), server_.token());
     } catch (const std::exception&) {  // its clients are told that there is none
@@ -122,8 +122,7 @@ class LeftToken {
  private:
   const TokenFolders folders_ = TokenFolders::of_this_user();
   const Server& server_;
-  const bool left_;
-  std::string path_;
+  std::string path_;  ///< empty: it is not left
 };
 
 /// Where to listen. One that ssh has started is of no use but to those who came by ssh.
