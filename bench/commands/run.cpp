@@ -100,89 +100,83 @@ struct HostsRun {
   const ClockChoice clock = choose_clock();
   std::vector<Place> places = places_of(options.hosts, cases);
 
-  ExitStatus measure();
-  Json context();
-  Json responders();
-  RunTally measure_all(RunOutput& output);
-  void open(Place& place);
-};
-
-/// A run that cannot begin still has its result, with the reason in each row, except where the
-/// caller asked wrongly. Cases that are skipped anyway need no device, and those over TCP neither:
-/// they are measured without one.
-void HostsRun::open(Place& place) {
-  if (place.measurer) return;
-  const auto its_cases = std::span(cases).subspan(place.range.first, place.range.count);
-  try {
-    place.measurer = make_measurer(place.host, its_cases, clock, invocation.interrupt);
-  } catch (const UsageError&) {
-    throw;
-  } catch (...) {
-    place.measurer = std::make_unique<FailedMeasurer>(std::current_exception());
+  /// A run that cannot begin still has its result, with the reason in each row, except where the
+  /// caller asked wrongly. Cases that are skipped anyway need no device, and those over TCP
+  /// neither: they are measured without one.
+  void open(Place& place) {
+    if (place.measurer) return;
+    const auto its_cases = std::span(cases).subspan(place.range.first, place.range.count);
+    try {
+      place.measurer = make_measurer(place.host, its_cases, clock, invocation.interrupt);
+    } catch (const UsageError&) {
+      throw;
+    } catch (...) {
+      place.measurer = std::make_unique<FailedMeasurer>(std::current_exception());
+    }
   }
-}
 
-/// The environments of several hosts. A server does not wait for as long as the hosts before it may
-/// take, so each but the first is left, and found again at its turn.
-Json HostsRun::responders() {
-  auto all = Json::array();
-  for (Place& place : places) {
-    open(place);
-    Json one{{"host", place.host.name}};
-    if (const auto environment = place.measurer->responder_environment(); environment.is_object())
-      one.update(environment);
-    all.push_back(std::move(one));
-    if (&place != &places.front()) place.measurer.reset();
+  /// The environments of several hosts. A server does not wait for as long as the hosts before it
+  /// may take, so each but the first is left, and found again at its turn.
+  Json responders() {
+    auto all = Json::array();
+    for (Place& place : places) {
+      open(place);
+      Json one{{"host", place.host.name}};
+      if (const auto environment = place.measurer->responder_environment(); environment.is_object())
+        one.update(environment);
+      all.push_back(std::move(one));
+      if (&place != &places.front()) place.measurer.reset();
+    }
+    return all;
   }
-  return all;
-}
 
-Json HostsRun::context() {
-  Json hosts;
-  if (places.front().host.name.empty())
-    open(places.front());
-  else
-    hosts = responders();
-  Json about = result_context(invocation.command_line, options.plan.gates, flags, clock,
-                              *places.front().measurer, std::move(hosts));
-  if (!options.ablation.empty())
-    about["rdmameter"]["ablation"] = ablation_json(options.ablation, seed);
-  return about;
-}
-
-RunTally HostsRun::measure_all(RunOutput& output) {
-  RunTally all;
-  for (Place& place : places) {
-    open(place);
-    const RunParts parts{cases, *place.measurer, invocation.interrupt.word(), output};
-    if (!options.ablation.empty())  // of one place
-      all += run_interleaved(parts, flags.repetitions, seed);
+  Json context() {
+    Json hosts;
+    if (places.front().host.name.empty())
+      open(places.front());
     else
-      all += options.until ? run_until(parts, place.range, *options.until)
-                           : run_range(parts, place.range, flags);
-    place.measurer.reset();
-    if (all.interrupted) break;
+      hosts = responders();
+    Json about = result_context(invocation.command_line, options.plan.gates, flags, clock,
+                                *places.front().measurer, std::move(hosts));
+    if (!options.ablation.empty())
+      about["rdmameter"]["ablation"] = ablation_json(options.ablation, seed);
+    return about;
   }
-  return all;
-}
 
-ExitStatus HostsRun::measure() {
-  check_writable(options.output);
-  const Json about = context();
-  if (options.hosts.front().kind != RunTarget::Kind::null_device) tell_worst_findings();
-  if (const std::string warning = clock_warning(clock); !warning.empty())
-    tell_lines("clock: {}\n", warning);
-  RunOutput output(options.output, about, cases);
-  using Rows = std::span<const Row>;
-  if (options.loss_report)
-    output.tell_at_the_end([&about](Rows rows, const TextStyle& style) {
-      return rdmameter::loss_report(rows, about, style);
-    });
-  if (!options.ablation.empty())
-    output.tell_at_the_end(
-        [&about](Rows rows, const TextStyle& style) { return ablation_text(about, rows, style); });
-  return output.finish(measure_all(output));
-}
+  RunTally measure_all(RunOutput& output) {
+    RunTally all;
+    for (Place& place : places) {
+      open(place);
+      const RunParts parts{cases, *place.measurer, invocation.interrupt.word(), output};
+      if (!options.ablation.empty())  // of one place
+        all += run_interleaved(parts, flags.repetitions, seed);
+      else
+        all += options.until ? run_until(parts, place.range, *options.until)
+                             : run_range(parts, place.range, flags);
+      place.measurer.reset();
+      if (all.interrupted) break;
+    }
+    return all;
+  }
+
+  ExitStatus measure() {
+    check_writable(options.output);
+    const Json about = context();
+    if (options.hosts.front().kind != RunTarget::Kind::null_device) tell_worst_findings();
+    if (const std::string warning = clock_warning(clock); !warning.empty())
+      tell_lines("clock: {}\n", warning);
+    RunOutput output(options.output, about, cases);
+    using Rows = std::span<const Row>;
+    if (options.loss_report)
+      output.tell_at_the_end([&about](Rows rows, const TextStyle& style) {
+        return rdmameter::loss_report(rows, about, style);
+      });
+    if (!options.ablation.empty())
+      output.tell_at_the_end(
+          [&](Rows rows, const TextStyle& style) { return ablation_text(about, rows, style); });
+    return output.finish(measure_all(output));
+  }
+};
 
 ExitStatus run(const RunOptions& typed, const Invocation& invocation) {
   if (typed.list) {
