@@ -25,13 +25,11 @@ double leading_number(const fs::path& file) {
 }
 
 bool check_device(Examination& examination) {
-  if (examination.devices.empty()) {
+  if (examination.devices.empty())
     examination.fail("the kernel has no RDMA device",
                      "load the driver of the adapter (`lspci -k`, `dmesg`); without an adapter: "
                      "rdma link add rxe0 type rxe netdev NETDEV");
-    return true;
-  }
-  if (active_ports(examination).empty())
+  else if (active_ports(examination).empty())
     examination.fail("no port of any RDMA device is ACTIVE",
                      "check cable and netdev (`rdma link`, `ip link`); InfiniBand needs a subnet "
                      "manager (opensm)");

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/server/call_filter.h"
-
 #include <linux/seccomp.h>
 #include <sys/prctl.h>
 #include <unistd.h>
@@ -10,6 +8,7 @@
 #include <memory>
 
 #include "core/base/error.h"
+#include "core/server/sandbox.h"
 #ifdef RDMAMETER_SECCOMP
 #include "core/server/refused_calls.h"
 #endif

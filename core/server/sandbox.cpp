@@ -18,7 +18,6 @@
 #include "core/base/error.h"
 #include "core/base/kernel_files.h"
 #include "core/base/parse_value.h"
-#include "core/server/call_filter.h"
 #include "core/wire/wait.h"
 
 namespace rdmameter {
