@@ -341,10 +341,9 @@ ExitStatus run_subcommand(std::vector<std::string> arguments) {
     serve_inherited_session(interrupt);
     return ExitStatus::pass;
   }
-  const auto perftest = perftest_call(arguments);
   Invocation invocation{
       shell_text(arguments), {arguments.begin() + 1, arguments.end()}, {}, interrupt};
-  if (perftest) return run_perftest(*perftest, invocation, tell_error);
+  if (const auto status = run_perftest(arguments, invocation, tell_error)) return *status;
   arguments.erase(arguments.begin());
   invocation.benchmark_arguments = take_benchmark_arguments(arguments);
 

@@ -16,6 +16,7 @@
 #include "bench/perftest/client.h"
 #include "bench/perftest/command_line.h"
 #include "bench/perftest/server.h"
+#include "bench/perftest/tool.h"
 #include "bench/perftest/translate.h"
 #include "bench/running/process.h"
 #include "core/base/error.h"
@@ -116,23 +117,22 @@ ExitStatus run_tool(const PerftestTool& tool, const std::vector<std::string>& ar
 
 }  // namespace
 
-std::optional<PerftestCall> perftest_call(const std::vector<std::string>& arguments) {
-  const auto name = std::filesystem::path(arguments.front()).filename().string();
-  if (const PerftestTool* tool = find_perftest_tool(name); tool != nullptr)
-    return PerftestCall{tool, {arguments.begin() + 1, arguments.end()}};
-  if (arguments.size() < 3 || arguments[1] != "perftest") return std::nullopt;
-  const std::string& word = arguments[2];
-  if (word.starts_with('-')) return std::nullopt;
-  const PerftestTool* tool = find_perftest_tool(word);
-  if (tool == nullptr) refuse_tool(word);
-  return PerftestCall{tool, {arguments.begin() + 3, arguments.end()}};
-}
-
-ExitStatus run_perftest(const PerftestCall& call, const Invocation& invocation,
-                        const std::function<void(const std::exception&)>& tell_error) {
-  prctl(PR_SET_NAME, call.tool->name.data());  // as by a link, for `pkill ib_write_bw`
+std::optional<ExitStatus> run_perftest(
+    const std::vector<std::string>& arguments, const Invocation& invocation,
+    const std::function<void(const std::exception&)>& tell_error) {
+  auto its_arguments = arguments.begin() + 1;
+  const PerftestTool* tool =
+      find_perftest_tool(std::filesystem::path(arguments.front()).filename().string());
+  if (tool == nullptr) {
+    if (arguments.size() < 3 || arguments[1] != "perftest" || arguments[2].starts_with('-'))
+      return std::nullopt;
+    tool = find_perftest_tool(arguments[2]);
+    if (tool == nullptr) refuse_tool(arguments[2]);
+    its_arguments += 2;
+  }
+  prctl(PR_SET_NAME, tool->name.data());  // as by a link, for `pkill ib_write_bw`
   try {
-    return run_tool(*call.tool, call.arguments, invocation);
+    return run_tool(*tool, {its_arguments, arguments.end()}, invocation);
   } catch (const Interrupted&) {
     throw;
   } catch (const std::exception& error) {

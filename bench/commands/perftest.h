@@ -8,25 +8,18 @@
 #include <vector>
 
 #include "bench/options/command.h"
-#include "bench/perftest/tool.h"
 
 namespace rdmameter {
 
-struct PerftestCall {
-  const PerftestTool* tool;
-  std::vector<std::string> arguments;  ///< of the tool
-};
-
-/// `ib_write_bw ...` by the program's own name, or
-/// `rdmameter perftest ib_write_bw ...`; nothing: neither.
+/// Runs the test of `ib_write_bw ...`, by the program's own name, or of
+/// `rdmameter perftest ib_write_bw ...`.
 /// @param arguments  the whole command line, not empty
+/// @return  nothing: it is neither; else the exit status, which is perftest's: 0, or 1 for every
+///          failure, which has then been told
 /// @throws UsageError  `rdmameter perftest` is followed by a word that is no tool's name
-std::optional<PerftestCall> perftest_call(const std::vector<std::string>& arguments);
-
-/// Runs the test. The exit status is perftest's: 0, or 1 for every failure, which has
-/// then been told.
 /// @throws Interrupted
-ExitStatus run_perftest(const PerftestCall& call, const Invocation& invocation,
-                        const std::function<void(const std::exception&)>& tell_error);
+std::optional<ExitStatus> run_perftest(
+    const std::vector<std::string>& arguments, const Invocation& invocation,
+    const std::function<void(const std::exception&)>& tell_error);
 
 }  // namespace rdmameter
