@@ -23,6 +23,7 @@
 #include "bench/options/result_options.h"
 #include "bench/running/status_line.h"
 #include "core/base/error.h"
+#include "core/base/lists.h"
 #include "core/base/parse_value.h"
 #include "core/log/print.h"
 #include "core/result/output_file.h"
@@ -74,7 +75,7 @@ class ScratchDirectory {
 
 /// --benchmark_filter for this name and no other. Its characters are those of a POSIX extended
 /// regular expression, in which the name's own must stand for themselves.
-std::string filter_of(const std::string& name) {
+std::string filter_of(std::string_view name) {
   std::string pattern;
   for (const char c : name) {
     if (std::string_view("\\.[]()*+?{}|^$").find(c) != std::string_view::npos) pattern += '\\';
@@ -106,17 +107,16 @@ Json context_of(const AbPlan& plan, Json context) {
   return context;
 }
 
-/// Names of the cases of one side, in order.
+/// For each case of one side, in order, what makes a process measure it alone.
 /// @throws UsageError, as `run` ends with it
-std::vector<std::string> names_of_side(const AbPlan& plan, const Variant& side) {
+std::vector<std::string> filters_of_side(const AbPlan& plan, const Variant& side) {
   const ExitResult end = run_child(side.command(plan.common, {"--benchmark_list_tests"}),
                                    side.variables, plan.invocation.interrupt);
   if (end.status != 0) fail(side, end.status);
-  const std::vector<std::string_view> names = text_lines(end.output);
-  return {names.begin(), names.end()};
+  return mapped(text_lines(end.output), filter_of);
 }
 
-/// One case of both sides: its index, and what makes a process measure it alone.
+/// One case of both sides.
 struct AbCase {
   std::size_t index;
   std::array<std::string, 2> filters;  ///< by side
@@ -124,7 +124,7 @@ struct AbCase {
 
 /// What too few blocks cannot show is said before they are measured.
 std::vector<AbCase> cases_of(const AbPlan& plan) {
-  const auto a = names_of_side(plan, plan.sides[0]), b = names_of_side(plan, plan.sides[1]);
+  const auto a = filters_of_side(plan, plan.sides[0]), b = filters_of_side(plan, plan.sides[1]);
   if (a.size() != b.size())
     throw UsageError(
         "side A measures {} cases, side B {}: give each side one value for what "
@@ -134,8 +134,7 @@ std::vector<AbCase> cases_of(const AbPlan& plan) {
       power_remark(plan.looks.back(), a.size(), Replication::blocks, plan.looks.size());
   if (!remark.empty()) tell_lines("rdmameter: {}\n", remark);
   std::vector<AbCase> cases;
-  for (std::size_t i = 0; i < a.size(); ++i)
-    cases.push_back({i, {filter_of(a[i]), filter_of(b[i])}});
+  for (std::size_t i = 0; i < a.size(); ++i) cases.push_back({i, {a[i], b[i]}});
   return cases;
 }
 

@@ -53,11 +53,11 @@ ExitStatus add(const HistoryArguments& options) {
 }
 
 /// The end of the history that was named. Names the broken lines on stderr.
-History read_end(const HistoryArguments& options, std::size_t newest) {
+History read_end(const HistoryArguments& options) {
   if (options.files.size() != 1)
     throw UsageError("name one history: the file (or its directory) of 'history add --into'");
   const std::string path = history_path(options.files.front());
-  History history = read_history(path, newest);
+  History history = read_history(path, options.choice.last);
   for (const std::string& line : history.broken)
     tell_lines("rdmameter: {} The line is left out.\n", printable(line));
   if (history.entries.empty() && !history.broken.empty())
@@ -66,19 +66,18 @@ History read_end(const HistoryArguments& options, std::size_t newest) {
 }
 
 ExitStatus show(const HistoryArguments& options) {
-  const History history = read_end(options, options.choice.last);
+  const History history = read_end(options);
   print_text(show_history(series_of(history, options.choice), terminal_style()));
   return ExitStatus::pass;
 }
 
-ExitStatus check(const HistoryArguments& options) {
-  SeriesChoice choice = options.choice;
-  choice.every_metric = true;
-  const History history = read_end(options, choice.last);
+ExitStatus check(HistoryArguments options) {
+  options.choice.every_metric = true;
+  const History history = read_end(options);
   const std::string since =
       options.since.empty() ? "" : history_time(history, "--since", options.since);
-  print_text(
-      check_history(series_of(history, choice), terminal_style(), history.acknowledged, since));
+  print_text(check_history(series_of(history, options.choice), terminal_style(),
+                           history.acknowledged, since));
   return ExitStatus::pass;
 }
 
@@ -88,7 +87,7 @@ ExitStatus acknowledge(const HistoryArguments& options) {
     throw UsageError(
         "history ack: say which change is known: --case NAME --since COMMIT, as 'history check' "
         "names them");
-  const History history = read_end(options, options.choice.last);
+  const History history = read_end(options);
   const std::string since = history_time(history, "--since", options.since);
   const auto is_meant = [&](const HistoryEntry& entry) {
     return entry.time == since &&

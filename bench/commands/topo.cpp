@@ -89,9 +89,8 @@ bool for_topologies(const Axis& axis) {
 }
 
 std::string rank_default_text(const Axis& axis) {
-  const std::string text =
-      axis.option == "traffic" ? "pairs,alltoall,flood" : axis_text(default_topology_case(), axis);
-  return fmt::format("Default: {}", text);
+  return "Default: " + (axis.option == "traffic" ? "pairs,alltoall,flood"
+                                                 : axis_text(default_topology_case(), axis));
 }
 
 milliseconds read_patience(const std::string& text) {

@@ -249,10 +249,9 @@ NetworkChoice choose_network(const std::string& typed, std::uint64_t ranks) {
 
 std::vector<std::uint64_t> checked_ranks(const NetworkChoice& network) {
   std::set<std::uint64_t> ranks;
-  if (network.source)
-    for (const Row& row : network.source->rows)
-      if (is_of_a_measurement(row) && row.topology->ranks <= kMaxCheckedRanks)
-        ranks.insert(row.topology->ranks);
+  for (const Row& row : network.source->rows)
+    if (is_of_a_measurement(row) && row.topology->ranks <= kMaxCheckedRanks)
+      ranks.insert(row.topology->ranks);
   return {ranks.begin(), ranks.end()};
 }
 

@@ -57,6 +57,7 @@ struct NetworkCheck {
 };
 
 /// Numbers of ranks in the source at which such a check takes no time to speak of, ascending.
+/// @pre  there is a source
 std::vector<std::uint64_t> checked_ranks(const NetworkChoice& network);
 
 /// Simulates each of the cases that the source has measured.

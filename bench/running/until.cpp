@@ -78,7 +78,6 @@ void Settling::take(Series& series, double value) {
 
 SettledMetric Settling::settled(const Series& series) {
   SettledMetric metric{.metric = std::string(series.metric->key), .goal = series.goal};
-  if (series.values.empty()) return metric;
   metric.median = median(series.values);
   const Interval bounds = median_interval(series.values, kUntilConfidence);
   if (!std::isfinite(bounds.low)) return metric;

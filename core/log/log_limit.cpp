@@ -61,10 +61,7 @@ std::vector<std::string> LogLimit::last_notes() {
       rest += dropped;
   }
   if (rest > 0) lines.push_back(note(rest, "other addresses"));
-  sources_.clear();
-  others_ = {};
-  written_ = 0;
-  dropped_ = false;
+  *this = {};
   return lines;
 }
 
