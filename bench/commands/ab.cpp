@@ -145,73 +145,56 @@ void keep_only(std::vector<AbCase>& cases, const std::vector<std::size_t>& index
   });
 }
 
-class BlockMeasurement {
- public:
-  BlockMeasurement(const AbPlan& plan, const std::string& output) : plan_(plan), output_(output) {}
+struct BlockMeasurement {
+  const AbPlan& plan;
+  const std::string& output;
+  std::vector<Row> unwritten;  ///< of A, before B's first
+  std::mt19937 engine{std::random_device{}()};
+  std::optional<ResultWriter> writer;  ///< from the first of B on
+  std::array<bool, 2> measured{};
 
   /// Both sides of a case, one after the other. The order is drawn, so that whatever disturbs the
   /// machine meets either side alike, periodic or not.
   void measure_block(const AbCase& one, std::uint64_t block) {
-    const std::size_t first = engine_() & 1;
+    const std::size_t first = engine() & 1;
     for (const std::size_t side : {first, 1 - first}) {
-      ResultFile result = measure_once(plan_, plan_.sides[side], one.filters[side]);
+      ResultFile result = measure_once(plan, plan.sides[side], one.filters[side]);
       // The file's context, with the plan's gates, is B's whichever side is first: NEW's, as in
       // `compare`.
-      if (!writer_ && side == 1) writer_.emplace(output_, context_of(plan_, result.context));
+      if (!writer && side == 1) writer.emplace(output, context_of(plan, result.context));
       for (Row& row : result.rows) {
-        measured_[side] |= row.status != Row::Status::error;
-        row.extra["side"] = plan_.sides[side].letter;
+        measured[side] |= row.status != Row::Status::error;
+        row.extra["side"] = plan.sides[side].letter;
         row.family_index = one.index;
         row.repetition = block;
-        row.repetitions = plan_.looks.back();
-        unwritten_.push_back(std::move(row));
+        row.repetitions = plan.looks.back();
+        unwritten.push_back(std::move(row));
       }
-      if (!writer_) continue;
-      for (const Row& row : unwritten_) writer_->append(row);
-      unwritten_.clear();
+      if (!writer) continue;
+      for (const Row& row : unwritten) writer->append(row);
+      unwritten.clear();
     }
   }
 
   /// @throws MeasurementError  a side has measured nothing at all: its peer is missing
   void check_sides() const {
     for (const std::size_t side : {0U, 1U})
-      if (!measured_[side]) fail(plan_.sides[side], static_cast<int>(ExitStatus::failed));
+      if (!measured[side]) fail(plan.sides[side], static_cast<int>(ExitStatus::failed));
   }
-
-  /// @pre  a block was measured
-  void finish() { writer_->finish(); }
-
- private:
-  const AbPlan& plan_;
-  const std::string output_;
-  std::vector<Row> unwritten_;  ///< of A, before B's first
-  std::mt19937 engine_{std::random_device{}()};
-  std::optional<ResultWriter> writer_;
-  std::array<bool, 2> measured_{};
 };
 
 /// Which block is measured: at a terminal in one line, in a log at first and once a minute.
-class BlockProgress {
- public:
-  void begin(std::uint64_t block, std::uint64_t all, std::size_t cases) {
-    const double now_s = seconds_since(begun_);
-    if (at_terminal_) {
-      tell("\r\033[Kblock {} of {}, {}", block + 1, all, count_text(cases, "case"));
-    } else if (now_s >= next_s_) {
-      next_s_ = now_s + kLogPause_s;
-      tell("rdmameter: block {} of {}, {}, {} elapsed\n", block + 1, all, count_text(cases, "case"),
-           clock_text(now_s));
-    }
+/// @param next_s  in a log: when it is told again
+void tell_block(std::uint64_t block, std::uint64_t all, std::size_t cases, double now_s,
+                double& next_s) {
+  if (stderr_is_interactive()) {
+    tell("\r\033[Kblock {} of {}, {}", block + 1, all, count_text(cases, "case"));
+  } else if (now_s >= next_s) {
+    next_s = now_s + kLogPause_s;
+    tell("rdmameter: block {} of {}, {}, {} elapsed\n", block + 1, all, count_text(cases, "case"),
+         clock_text(now_s));
   }
-  void end() const {
-    if (at_terminal_) tell("\r\033[K");
-  }
-
- private:
-  const bool at_terminal_ = stderr_is_interactive();
-  const std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
-  double next_s_ = 0;
-};
+}
 
 /// Indexes of the cases that are measured further.
 using OpenCases = std::function<std::vector<std::size_t>()>;
@@ -225,12 +208,12 @@ void measure_sides(const AbPlan& plan, std::vector<AbCase> cases, const std::str
   const auto began = Clock::now();
   const std::chrono::nanoseconds budget(plan.options.budget_ns);
   const auto spent = [&] { return budget.count() > 0 && Clock::now() - began > budget; };
-  BlockMeasurement measurement(plan, output);
-  BlockProgress progress;
+  BlockMeasurement measurement{plan, output};
+  double next_told_s = 0;
   std::uint64_t block = 0;
   for (const std::uint64_t look : plan.looks) {
     for (; block < look && !spent(); ++block) {
-      progress.begin(block, look, cases.size());
+      tell_block(block, look, cases.size(), seconds_since(began), next_told_s);
       for (const AbCase& one : cases) measurement.measure_block(one, block);
       measurement.check_sides();
     }
@@ -238,9 +221,9 @@ void measure_sides(const AbPlan& plan, std::vector<AbCase> cases, const std::str
     keep_only(cases, open());
     if (cases.empty()) break;
   }
-  progress.end();
+  if (stderr_is_interactive()) tell("\r\033[K");
   if (block == 0) throw UsageError("--budget: it was spent before the first block; give more");
-  measurement.finish();
+  measurement.writer->finish();
 }
 
 constexpr std::uint64_t kMaxBlocks = 1000;
