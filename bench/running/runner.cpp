@@ -69,155 +69,132 @@ class SilentReporter : public benchmark::BenchmarkReporter {
   void ReportRuns(const std::vector<Run>&) override {}
 };
 
-class Run {
- public:
-  /// @param earlier  goes on counting; borrowed
-  /// @param all      repetitions of all cases, with the earlier ones
-  /// @param until    decides instead of `repetitions`; null: nothing does
-  Run(const RunParts& parts, std::uint64_t repetitions, EarlierRounds& earlier, std::uint64_t all,
-      const Until* until = nullptr)
-      : parts_(parts),
-        progress_(parts.cases.size()),
-        repetitions_(repetitions),
-        all_(all),
-        earlier_(earlier),
-        until_(until) {
-    earlier_.repeated.resize(parts.cases.size());
-  }
-
-  /// One repetition. Never throws, since it is called by Google Benchmark.
-  /// @return  time per operation [s]; 0 where nothing was measured
-  double repeat(std::size_t index) noexcept;
-
-  bool ended(std::size_t index) const {
-    return tally_.interrupted || broken_ || progress_[index].ended;
-  }
-
-  RunTally finish() {
-    if (broken_) std::rethrow_exception(broken_);
-    // During the last repetition, which still ended: an interrupt, unless it was asked to end so.
-    if (parts_.stop.requested() && !ended_as_asked_) tally_.interrupted = true;
-    return tally_;
-  }
-
- private:
+struct Run {
   struct Progress {
     bool ended = false;  ///< for a reason of its own: it was skipped, or settled
-    // Only with until_:
+    // Only with `until`:
     std::optional<Settling> settling;
     double spent_ns = 0;
     unsigned failures = 0;  ///< in succession
   };
 
-  RowPlace place_of(std::size_t index);
-  Row measure(const RowPlace& place);
-  void settle(Progress& progress, Row& row, double spent_ns);
-  Row failed(const RowPlace& place, const std::string& why);
-  void count(const Row& row);
+  const RunParts parts;
+  const std::uint64_t repetitions;
+  EarlierRounds& earlier;        ///< goes on counting
+  const std::uint64_t all;       ///< repetitions of all cases, with the earlier ones
+  const Until* until = nullptr;  ///< decides instead of `repetitions`; null: nothing does
+  std::vector<Progress> progress = std::vector<Progress>(parts.cases.size());
+  RunTally tally;
+  bool ended_as_asked = false;  ///< the last one, by an interrupt
+  std::string unusable;         ///< why nothing more can be measured; empty: it can
+  std::exception_ptr broken;
 
-  const RunParts parts_;
-  std::vector<Progress> progress_;
-  std::uint64_t repetitions_, all_;
-  EarlierRounds& earlier_;
-  const Until* until_;
-  RunTally tally_;
-  bool ended_as_asked_ = false;  ///< the last one, by an interrupt
-  std::string unusable_;         ///< why nothing more can be measured; empty: it can
-  std::exception_ptr broken_;
+  bool ended(std::size_t index) const {
+    return tally.interrupted || broken || progress[index].ended;
+  }
+
+  RunTally finish() {
+    if (broken) std::rethrow_exception(broken);
+    // During the last repetition, which still ended: an interrupt, unless it was asked to end so.
+    if (parts.stop.requested() && !ended_as_asked) tally.interrupted = true;
+    return tally;
+  }
+
+  /// One repetition. Never throws, since it is called by Google Benchmark.
+  /// @return  time per operation [s]; 0 where nothing was measured
+  double repeat(std::size_t index) noexcept {
+    Progress& its = progress[index];
+    if (ended(index)) return 0.0;
+    try {
+      if (parts.stop.requested()) throw Interrupted("interrupted");
+      const RowPlace place = place_of(index);
+      const auto begun = std::chrono::steady_clock::now();
+      Row row = measure(place);
+      its.ended = row.status == Row::Status::skipped;
+      if (until != nullptr)
+        settle(its, row, (std::chrono::steady_clock::now() - begun) / std::chrono::nanoseconds(1));
+      ended_as_asked =
+          parts.cases[index].test_case.until_interrupted() && row.status == Row::Status::ok;
+      count(row);
+      parts.listener.row(row);
+      return row.real_time_ns * 1e-9;
+    } catch (const Interrupted&) {
+      tally.interrupted = true;
+    } catch (...) {
+      broken = std::current_exception();
+    }
+    return 0.0;
+  }
+
+  /// Of the repetition that begins.
+  RowPlace place_of(std::size_t index) {
+    const std::string& name = parts.cases[index].name;
+    earlier.repeated.resize(parts.cases.size());
+    const std::uint64_t repetition = earlier.repeated[index]++;
+    if (until == nullptr)
+      parts.listener.begin(name, earlier.begun++, all);
+    else
+      parts.listener.begin(fmt::format("{} ({})", name, repetition + 1), index, parts.cases.size());
+    const std::uint64_t before = repetition / repetitions * repetitions;  // of earlier rounds
+    return {parts.cases[index], index, repetition, before + repetitions};
+  }
+
+  void settle(Progress& its, Row& row, double spent_ns) {
+    constexpr unsigned kFailures = 3;
+    its.spent_ns += spent_ns;
+    its.failures = row.status == Row::Status::error ? its.failures + 1 : 0;
+    its.ended |= !unusable.empty() || its.failures == kFailures;
+    if (row.status == Row::Status::ok && !row.interrupted) {
+      if (!its.settling) its.settling.emplace(*until);
+      row.until = its.settling->add(row, its.spent_ns);
+      its.ended |= row.until.has_value();
+    }
+    const std::uint64_t repeated = row.repetition + 1;
+    its.ended |= repeated == repetitions;
+    if (its.ended) row.repetitions = repeated;
+  }
+
+  Row measure(const RowPlace& place) {
+    using enum Row::Status;
+    if (!place.planned.why_skipped.empty())
+      return unmeasured_row(place, skipped, place.planned.why_skipped);
+    if (!unusable.empty()) return unmeasured_row(place, error, "not measured: " + unusable);
+    try {
+      const Background* const background = place.planned.background.get();
+      parts.measurer.set_background(background == nullptr ? nullptr : &background->test_case);
+      return measured_row(place, parts.measurer.measure(place.planned.test_case));
+    } catch (const Interrupted&) {
+      throw;
+    } catch (const Unsupported& why) {
+      return unmeasured_row(place, skipped, why.what());
+    } catch (const std::exception& why) {
+      if (parts.stop.reason() == StopReason::interrupted) throw Interrupted(error_text(why));
+      return failed(place, error_text(why));
+    }
+  }
+
+  Row failed(const RowPlace& place, const std::string& why) {
+    const ExitStatus status = status_of(std::current_exception());
+    tally.failure = tally.failed == 0 || tally.failure == status ? status : ExitStatus::failed;
+    if (!parts.measurer.usable()) unusable = why;
+    return unmeasured_row(place, Row::Status::error, why);
+  }
+
+  void count(const Row& row) {
+    switch (row.status) {
+      case Row::Status::ok:
+        ++tally.measured;
+        if (row.topology && !row.topology->failed_pairs.empty()) ++tally.incomplete;
+        break;
+      case Row::Status::error:
+        ++tally.failed;
+        break;
+      case Row::Status::skipped:
+        ++tally.skipped;
+        break;
+    }
+  }
 };
-
-double Run::repeat(std::size_t index) noexcept {
-  Progress& progress = progress_[index];
-  if (ended(index)) return 0.0;
-  try {
-    if (parts_.stop.requested()) throw Interrupted("interrupted");
-    const RowPlace place = place_of(index);
-    const auto begun = std::chrono::steady_clock::now();
-    Row row = measure(place);
-    progress.ended = row.status == Row::Status::skipped;
-    if (until_ != nullptr)
-      settle(progress, row,
-             (std::chrono::steady_clock::now() - begun) / std::chrono::nanoseconds(1));
-    ended_as_asked_ =
-        parts_.cases[index].test_case.until_interrupted() && row.status == Row::Status::ok;
-    count(row);
-    parts_.listener.row(row);
-    return row.real_time_ns * 1e-9;
-  } catch (const Interrupted&) {
-    tally_.interrupted = true;
-  } catch (...) {
-    broken_ = std::current_exception();
-  }
-  return 0.0;
-}
-
-/// Of the repetition that begins.
-RowPlace Run::place_of(std::size_t index) {
-  const std::string& name = parts_.cases[index].name;
-  const std::uint64_t repetition = earlier_.repeated[index]++;
-  if (until_ == nullptr)
-    parts_.listener.begin(name, earlier_.begun++, all_);
-  else
-    parts_.listener.begin(fmt::format("{} ({})", name, repetition + 1), index, parts_.cases.size());
-  const std::uint64_t before = repetition / repetitions_ * repetitions_;  // of earlier rounds
-  return {parts_.cases[index], index, repetition, before + repetitions_};
-}
-
-void Run::settle(Progress& progress, Row& row, double spent_ns) {
-  constexpr unsigned kFailures = 3;
-  progress.spent_ns += spent_ns;
-  progress.failures = row.status == Row::Status::error ? progress.failures + 1 : 0;
-  progress.ended |= !unusable_.empty() || progress.failures == kFailures;
-  if (row.status == Row::Status::ok && !row.interrupted) {
-    if (!progress.settling) progress.settling.emplace(*until_);
-    row.until = progress.settling->add(row, progress.spent_ns);
-    progress.ended |= row.until.has_value();
-  }
-  const std::uint64_t repeated = row.repetition + 1;
-  progress.ended |= repeated == repetitions_;
-  if (progress.ended) row.repetitions = repeated;
-}
-
-Row Run::measure(const RowPlace& place) {
-  using enum Row::Status;
-  if (!place.planned.why_skipped.empty())
-    return unmeasured_row(place, skipped, place.planned.why_skipped);
-  if (!unusable_.empty()) return unmeasured_row(place, error, "not measured: " + unusable_);
-  try {
-    const Background* const background = place.planned.background.get();
-    parts_.measurer.set_background(background == nullptr ? nullptr : &background->test_case);
-    return measured_row(place, parts_.measurer.measure(place.planned.test_case));
-  } catch (const Interrupted&) {
-    throw;
-  } catch (const Unsupported& why) {
-    return unmeasured_row(place, skipped, why.what());
-  } catch (const std::exception& why) {
-    if (parts_.stop.reason() == StopReason::interrupted) throw Interrupted(error_text(why));
-    return failed(place, error_text(why));
-  }
-}
-
-Row Run::failed(const RowPlace& place, const std::string& why) {
-  const ExitStatus status = status_of(std::current_exception());
-  tally_.failure = tally_.failed == 0 || tally_.failure == status ? status : ExitStatus::failed;
-  if (!parts_.measurer.usable()) unusable_ = why;
-  return unmeasured_row(place, Row::Status::error, why);
-}
-
-void Run::count(const Row& row) {
-  switch (row.status) {
-    case Row::Status::ok:
-      ++tally_.measured;
-      if (row.topology && !row.topology->failed_pairs.empty()) ++tally_.incomplete;
-      break;
-    case Row::Status::error:
-      ++tally_.failed;
-      break;
-    case Row::Status::skipped:
-      ++tally_.skipped;
-      break;
-  }
-}
 
 /// Not std::shuffle: it may differ between libraries.
 void shuffle(std::vector<std::size_t>& order, std::mt19937_64& random) {
@@ -251,7 +228,7 @@ RunTally& RunTally::operator+=(const RunTally& more) {
 
 RunTally run_range(const RunParts& parts, CaseRange range, const BenchmarkFlags& flags) {
   EarlierRounds before{.begun = range.first * flags.repetitions};
-  Run run(parts, flags.repetitions, before, parts.cases.size() * flags.repetitions);
+  Run run{parts, flags.repetitions, before, parts.cases.size() * flags.repetitions};
   benchmark::ClearRegisteredBenchmarks();
   for (std::size_t index = range.first; index < range.first + range.count; ++index) {
     // Every repetition finishes its one iteration, whatever became of it: Google Benchmark 1.7.1
@@ -280,7 +257,7 @@ RunTally run_interleaved(const RunParts& parts, std::uint64_t repetitions, std::
 
 RunTally run_round(const RunParts& parts, const RepetitionRound& round, EarlierRounds& earlier) {
   const std::uint64_t all = earlier.begun + round.which.size() * round.repetitions;
-  Run run(parts, round.repetitions, earlier, all);
+  Run run{parts, round.repetitions, earlier, all};
   std::mt19937_64 random(round.seed);
   for (std::uint64_t repetition = 0; repetition < round.repetitions; ++repetition) {
     std::vector<std::size_t> order = round.which;
@@ -293,7 +270,7 @@ RunTally run_round(const RunParts& parts, const RepetitionRound& round, EarlierR
 
 RunTally run_until(const RunParts& parts, CaseRange range, const Until& until) {
   EarlierRounds none;
-  Run run(parts, until.repetitions, none, parts.cases.size(), &until);
+  Run run{parts, until.repetitions, none, parts.cases.size(), &until};
   for (std::size_t index = range.first; index < range.first + range.count; ++index)
     while (!run.ended(index)) run.repeat(index);
   return run.finish();
