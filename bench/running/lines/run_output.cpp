@@ -80,16 +80,12 @@ void RunOutput::begin(const std::string& name, std::uint64_t done, std::uint64_t
   }
 }
 
-void RunOutput::clear_progress() {
-  if (progress_) tell("\r\033[K");
-}
-
 void RunOutput::row(const Row& measured) {
   Row row = measured;
   note_bounds(row, context_);
   tail_may_be_missing_ = tail_may_be_missing_ || tail_may_be_missing(row);
   if (writer_) writer_->append(row);
-  clear_progress();
+  if (progress_) tell("\r\033[K");
   if (keeps_ || !tellings_.empty()) kept_.push_back(row);
   if (row.until) {
     Row& light = settled_.emplace_back();
@@ -142,23 +138,17 @@ std::string RunOutput::untold_error() const {
   return told ? "" : ": " + error;
 }
 
-/// Of all rows.
-std::string RunOutput::told_at_the_end(const TextStyle& style) const {
-  std::string text;
-  for (const Telling& telling : tellings_) text += telling(kept_, style);
-  return text;
-}
-
 ExitStatus RunOutput::finish(const RunTally& tally) {
-  clear_progress();
+  if (progress_) tell("\r\033[K");
   if (writer_) writer_->finish();
   if (table_ && lines_) print_lines(table_->rest());
+  const TextStyle on_stderr{.width = stderr_width(), .utf8 = utf8_};
   if (framed_ || !lines_)  // else each has told its own
-    tell_text(until_report(settled_, {.width = stderr_width(), .utf8 = utf8_}));
-  if (lines_)
-    print_lines(told_at_the_end(terminal_style()));
-  else
-    tell_text(told_at_the_end({.width = stderr_width(), .utf8 = utf8_}));
+    tell_text(until_report(settled_, on_stderr));
+  std::string told;
+  for (const Telling& telling : tellings_)
+    told += telling(kept_, lines_ ? terminal_style() : on_stderr);
+  lines_ ? print_lines(told) : tell_text(told);
   if (tail_may_be_missing_) tell_lines("{}\n", kTailMayBeMissing);
   if (framed_)
     tell_text(run_summary({tally, measured_cases_.size(), skip_reasons_}, seconds_since(begun_),

@@ -47,7 +47,6 @@ class RunOutput : public RunListener {
   ExitStatus finish(const RunTally& tally);
 
  private:
-  void clear_progress();
   std::string shown(const Row& row);
   std::string told_line(const Row& row) const;
   void print_lines(const std::string& text);
@@ -70,7 +69,6 @@ class RunOutput : public RunListener {
   bool keeps_ = false;  ///< kept_ gets the rows even if there are no tellings_
   std::vector<Row> kept_;
   std::vector<Telling> tellings_;
-  std::string told_at_the_end(const TextStyle& style) const;
   std::vector<Row> settled_;  ///< the last of each case of --until, without numbers
   std::string first_error_, last_message_;
   bool tail_may_be_missing_ = false;  ///< of any row
