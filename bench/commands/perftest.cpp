@@ -56,8 +56,7 @@ void install_links(const std::string& folder) {
     throw UsageError("--install {}: there is no such folder: mkdir it first", folder);
   for (const PerftestTool& tool : perftest_tools()) {
     const fs::path link = fs::path(folder) / tool.name;
-    const bool ours = fs::is_symlink(link, error) && fs::read_symlink(link, error) == program;
-    if (ours) continue;
+    if (fs::is_symlink(link, error) && fs::read_symlink(link, error) == program) continue;  // ours
     fs::create_symlink(program, link, error);
     if (error)
       throw UsageError("--install {}: cannot create {}: {}", folder, link.string(),

@@ -207,10 +207,6 @@ void Server::end_all() {
   clients_.clear();
 }
 
-Server::~Server() {
-  end_all();
-}
-
 void Server::stop() noexcept {
   stopping_ = true;
   wake_.raise();

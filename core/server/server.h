@@ -31,7 +31,7 @@ class Server {
   Server(ServerOptions options, const InterruptSource& interrupt);
   Server(Server&&) = delete;
   /// Ends serve() and every client's session.
-  ~Server();
+  ~Server() { end_all(); }
 
   std::uint16_t port() const { return listener_.port(); }
   bool loopback_only() const { return listener_.loopback_only(); }
