@@ -104,30 +104,24 @@ class BackgroundTraffic {
   };
 
   void run(const MakeBackground& make) noexcept {
-    std::exception_ptr failure;
     try {
       const IntervalListener listener{
           .hear = [this](const TestCase&, const ProgressInterval& each) { hear(each); }};
       make(case_, listener, end_)->measure(case_);
     } catch (...) {
-      failure = std::current_exception();
+      failure_ = std::current_exception();
     }
-    {
-      const std::scoped_lock lock{mutex_};
-      failure_ = failure;
-      ended_ = true;
-    }
+    const std::scoped_lock lock{mutex_};
+    ended_ = true;
     changed_.notify_all();
   }
 
   void hear(const ProgressInterval& interval) {
-    {
-      const std::scoped_lock lock{mutex_};
-      const bool first = samples_.empty();  // may be a part of an interval
-      if (first && interval.operations == 0) return;
-      samples_.push_back(
-          {Clock::now(), first ? 0 : samples_.back().operations + interval.operations});
-    }
+    const std::scoped_lock lock{mutex_};
+    const bool first = samples_.empty();  // may be a part of an interval
+    if (first && interval.operations == 0) return;
+    samples_.push_back(
+        {Clock::now(), first ? 0 : samples_.back().operations + interval.operations});
     changed_.notify_all();
   }
 
@@ -167,7 +161,7 @@ class BackgroundTraffic {
   std::condition_variable changed_;
   std::vector<Sample> samples_;  ///< guarded by mutex_, as what follows
   std::optional<double> alone_per_s_;
-  std::exception_ptr failure_;
+  std::exception_ptr failure_;  ///< read once it has ended
   bool ended_ = false;
   std::thread thread_;  ///< last: it uses all of the above
 };

@@ -23,7 +23,6 @@
 #include "core/base/error_text.h"
 #include "core/base/lists.h"
 #include "core/log/print.h"
-#include "reports/stats/sample.h"
 #include "reports/text/text.h"
 
 namespace rdmameter {

@@ -31,7 +31,6 @@
 #include "core/engine/case_memory.h"
 #include "core/log/print.h"
 #include "core/result/output_file.h"
-#include "reports/stats/sample.h"
 #include "reports/summary/facts.h"
 #include "reports/text/text.h"
 #include "reports/topology/connections.h"
