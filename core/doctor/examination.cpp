@@ -7,6 +7,7 @@
 #include <limits>
 #include <map>
 #include <optional>
+#include <set>
 #include <system_error>
 #include <utility>
 
@@ -98,17 +99,16 @@ void list_fields(auto& fields, Is<ToldExamination> auto& examination) {
 
 ToldVersions versions_of(const Examination& examination) {
   const Json host = host_json(examination.trees);
-  ToldVersions versions{.rdmameter = text_of(host.at("version")),
-                        .kernel = text_of(host.at("kernel")),
-                        .libibverbs = text_of(host.at("libibverbs"))};
-  for (const ExaminedDevice& device : examination.devices) {
-    const Json slot = device_slot_json(device.name, examination.trees.sysfs);
-    versions.devices.push_back({.name = device.name,
-                                .driver = text_of(slot.at("driver")),
-                                .driver_version = text_of(slot.at("driver_version")),
-                                .firmware = read_line(device.path / "fw_ver")});
-  }
-  return versions;
+  return {.rdmameter = text_of(host.at("version")),
+          .kernel = text_of(host.at("kernel")),
+          .libibverbs = text_of(host.at("libibverbs")),
+          .devices = mapped(examination.devices, [&](const ExaminedDevice& device) {
+            const Json slot = device_slot_json(device.name, examination.trees.sysfs);
+            return ToldDevice{.name = device.name,
+                              .driver = text_of(slot.at("driver")),
+                              .driver_version = text_of(slot.at("driver_version")),
+                              .firmware = read_line(device.path / "fw_ver")};
+          })};
 }
 
 /// The least MTU of the netdevs of a port; nothing: it has none, or the kernel does not tell.
@@ -137,15 +137,13 @@ std::vector<ToldPort> ports_of(const Examination& examination) {
 /// thousands of those.
 std::vector<std::string> lines_of_gids(const std::filesystem::path& folder) {
   constexpr int kEnd = 64;  // so many without a GID: no more come
-  std::vector<std::string> lines;
+  std::set<std::string> lines;
   for (int index = 0, without = 0; without < kEnd; ++index) {
     auto line = read_line(folder / std::to_string(index));
     without = line ? 0 : without + 1;
-    if (line) lines.push_back(std::move(*line));
+    if (line) lines.insert(std::move(*line));
   }
-  std::ranges::sort(lines);
-  lines.erase(std::unique(lines.begin(), lines.end()), lines.end());
-  return lines;
+  return {lines.begin(), lines.end()};
 }
 
 }  // namespace
@@ -250,10 +248,7 @@ DeviceAccess::Device try_device(const std::string& name) {
 }  // namespace
 
 DeviceAccess try_devices() {
-  DeviceAccess access;
-  for (const std::string& name : list_devices()) access.devices.push_back(try_device(name));
-  access.hidden = what_hides_devices();
-  return access;
+  return {mapped(list_devices(), try_device), what_hides_devices()};
 }
 
 }  // namespace rdmameter

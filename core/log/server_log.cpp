@@ -7,7 +7,6 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <condition_variable>
@@ -18,6 +17,7 @@
 #include <string>
 
 #include "core/base/ip_address.h"
+#include "core/base/parse_value.h"
 #include "core/base/printable.h"
 #include "core/base/thread.h"
 #include "core/log/log_limit.h"
@@ -163,11 +163,8 @@ void ServerLog::line(std::string_view peer, std::string_view text, Speaker speak
 void ServerLog::told(std::string_view text) noexcept {
   const std::lock_guard lock{state_->mutex};
   try {
-    while (!text.empty()) {
-      const std::size_t end = std::min(text.find('\n'), text.size());
-      if (end > 0) state_->add(text.substr(0, end), text.front() != ' ');
-      text.remove_prefix(std::min(end + 1, text.size()));
-    }
+    for (const std::string_view line : split(text, "\n"))
+      if (!line.empty()) state_->add(line, line.front() != ' ');
   } catch (...) {
     ++state_->lost;
   }
