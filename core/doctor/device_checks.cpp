@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <fstream>
 #include <optional>
 
 #include "core/base/kernel_files.h"
@@ -156,14 +157,10 @@ bool check_irq_affinity(Examination& examination, const ExaminedDevice& device) 
 /// How far the nearest of the CPUs is from a node: row `node` of the SLIT, which has a number for
 /// each node that is online. 0: not known.
 double nearest(const fs::path& nodes, std::int64_t node, const std::vector<unsigned>& cpus) {
-  const std::string row = read_line(nodes / fmt::format("node{}", node) / "distance").value_or("");
-  double least = 0;
-  const char* at = row.c_str();
+  std::ifstream row(nodes / fmt::format("node{}", node) / "distance");
+  double least = 0, distance = 0;
   for (const unsigned other : cpus_in(nodes / "online")) {
-    char* end = nullptr;
-    const double distance = std::strtod(at, &end);
-    if (end == at) return least;
-    at = end;
+    if (!(row >> distance)) return least;
     const auto members = cpus_in(nodes / fmt::format("node{}", other) / "cpulist");
     const auto is_member = [&](unsigned cpu) { return std::ranges::binary_search(members, cpu); };
     if ((least == 0 || distance < least) && std::ranges::any_of(cpus, is_member)) least = distance;
