@@ -7,9 +7,8 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <memory>
-#include <sstream>
+#include <utility>
 
 #include "bench/child/child.h"
 #include "bench/commands/ab.h"
@@ -21,6 +20,7 @@
 #include "bench/options/result_options.h"
 #include "bench/options/token.h"
 #include "core/base/error.h"
+#include "core/base/input_file.h"
 #include "core/log/print.h"
 #include "reports/merge.h"
 #include "reports/text/text.h"
@@ -69,14 +69,12 @@ std::vector<std::string> run_words(const CiArguments& options) {
 
 /// What the commands write besides what they print. Their annotations are in a file, which is
 /// printed once, when the last verdict has been reached.
-VerdictOptions verdict_of(const CiArguments& options) {
-  VerdictOptions verdict = options.verdict;
+void complete_verdict(CiArguments& options) {
+  VerdictOptions& verdict = options.verdict;
   if (verdict.gates.empty()) verdict.gates = read_plan(options.plan).gates;
   if (verdict.junit.empty()) verdict.junit = artefact(options, "junit.xml");
   if (verdict.markdown.empty()) verdict.markdown = artefact(options, "summary.md");
   verdict.annotations = artefact(options, "annotations.txt");
-  verdict.github = false;
-  return verdict;
 }
 
 struct Runs {
@@ -119,7 +117,7 @@ ExitStatus judge_programs(const CiArguments& options, const Invocation& invocati
                                                  .blocks = options.runs,
                                                  .output = result,
                                                  .common = run_words(options),
-                                                 .verdict = verdict_of(options)},
+                                                 .verdict = options.verdict},
                                                 invocation);
   write_report({.files = {result}, .output = artefact(options, "report.html")});
   return status;
@@ -144,17 +142,16 @@ ExitStatus judge_files(const CiArguments& options, const Runs& runs, const Invoc
         result);
     return options.verdict.inconclusive_ok ? ExitStatus::pass : ExitStatus::inconclusive;
   }
-  const VerdictOptions verdict = verdict_of(options);
   std::error_code ignored;  // of the look before
   std::filesystem::remove(artefact(options, "summary.md"), ignored);
-  const ExitStatus status = compare_results({options.base, result}, verdict);
+  const ExitStatus status = compare_results({options.base, result}, options.verdict);
   write_report({.files = {options.base, result}, .output = page});
   return status;
 }
 
 /// Five runs; five more where these prove nothing. A run is enough where no time is judged.
 ExitStatus judge_runs(const CiArguments& options, const Invocation& invocation) {
-  const bool times = judges_times(verdict_of(options).gates);
+  const bool times = judges_times(options.verdict.gates);
   const std::uint64_t look = options.runs.value_or(times ? kRunsOfALook : 1);
   const bool again = !options.runs && times && !options.base.empty();
   Runs runs;
@@ -165,13 +162,6 @@ ExitStatus judge_runs(const CiArguments& options, const Invocation& invocation) 
     if (status != ExitStatus::inconclusive) break;
   }
   return status;
-}
-
-void print_annotations(const CiArguments& options) {
-  std::ifstream file(artefact(options, "annotations.txt"));
-  std::ostringstream text;
-  if (file) text << file.rdbuf();
-  print_text(text.str());
 }
 
 void check(const CiArguments& options) {
@@ -188,14 +178,17 @@ void check(const CiArguments& options) {
   if (!options.base.empty()) read_comparable(options.base);  // before minutes of measuring
 }
 
-ExitStatus ci(const CiArguments& options, const Invocation& invocation) {
+ExitStatus ci(CiArguments options, const Invocation& invocation) {
   check(options);
-  verdict_of(options);  // the plan can be read
+  const bool github = std::exchange(options.verdict.github, false);
+  complete_verdict(options);
   prepare_directory(options);
-  check_verdict_files(verdict_of(options));
+  check_verdict_files(options.verdict);
   const ExitStatus status = options.base_binary.empty() ? judge_runs(options, invocation)
                                                         : judge_programs(options, invocation);
-  if (options.verdict.github) print_annotations(options);
+  const std::string& annotations = options.verdict.annotations;
+  if (github && std::filesystem::exists(annotations))
+    print_text(read_input(annotations, {.max_bytes = 1 << 20}));
   return status;
 }
 
