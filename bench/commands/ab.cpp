@@ -139,10 +139,8 @@ std::vector<AbCase> cases_of(const AbPlan& plan) {
 }
 
 /// Leaves those with these indexes.
-void keep_only(std::vector<AbCase>& cases, const std::vector<std::size_t>& indexes) {
-  std::erase_if(cases, [&](const AbCase& one) {
-    return std::ranges::find(indexes, one.index) == indexes.end();
-  });
+void keep_only(std::vector<AbCase>& cases, const std::set<std::size_t>& indexes) {
+  std::erase_if(cases, [&](const AbCase& one) { return !indexes.contains(one.index); });
 }
 
 struct BlockMeasurement {
@@ -197,7 +195,7 @@ void tell_block(std::uint64_t block, std::uint64_t all, std::size_t cases, doubl
 }
 
 /// Indexes of the cases that are measured further.
-using OpenCases = std::function<std::vector<std::size_t>()>;
+using OpenCases = std::function<std::set<std::size_t>()>;
 
 /// Measures and writes a result that holds both sides; it is valid after each block.
 /// @param open  asked after each look but the last; none: there is one look
@@ -273,21 +271,20 @@ bool doubtful(const CaseComparison& test_case) {
 }
 
 /// Indexes, among the cases that are measured, of those that are so, or a part of which is.
-template <class IsSo>
-std::vector<std::size_t> measured_cases(const Comparison& comparison, const Comparable& measured,
-                                        const IsSo& is_so) {
+std::set<std::size_t> measured_cases(const Comparison& comparison, const Comparable& measured,
+                                     const auto& is_so) {
   std::set<std::size_t> indexes;
   const std::vector<ComparableCase>& cases = measured.sides[1];
   for (std::size_t i = 0; i < cases.size(); ++i)
     for (const CaseComparison& one : comparison.cases)
       if (one.name == cases[i].name && is_so(one))
         indexes.insert(cases[i].part ? cases[i].whole : i);
-  return {indexes.begin(), indexes.end()};
+  return indexes;
 }
 
 /// Indexes of the cases that are suspect or inconclusive so far, where the gates ask
 /// for their times.
-std::vector<std::size_t> open_cases(const std::string& output, const ComparisonOptions& how) {
+std::set<std::size_t> open_cases(const std::string& output, const ComparisonOptions& how) {
   const Comparable measured = read_comparable(output);
   const Comparison comparison = compare_sides(measured, how);
   return measured_cases(comparison, measured, [&](const CaseComparison& one) {
@@ -298,7 +295,7 @@ std::vector<std::size_t> open_cases(const std::string& output, const ComparisonO
 /// Fresh blocks of what looks worse alone decide about it: luck does not strike twice.
 Comparison confirm(const AbPlan& plan, std::vector<AbCase> cases, const Comparison& first,
                    const Comparable& measured, const ComparisonOptions& how) {
-  const std::vector<std::size_t> again = measured_cases(first, measured, doubtful);
+  const std::set<std::size_t> again = measured_cases(first, measured, doubtful);
   if (again.empty()) return first;
   print_lines("{}\n  Measured again, to confirm: {} of them.\n\n", tally_text(first), again.size());
   flush_print();
