@@ -180,10 +180,9 @@ ExitStatus serve(const ServeArguments& options, const Invocation& invocation) {
   const ClockChoice clock = choose_clock();
   const std::string given = given_token(options, invocation.interrupt);
   forget_token_variable();
-  // Another user of this machine is a stranger, too.
-  const std::string token = given.empty() && !options.no_auth ? make_token() : given;
   Server server({.bind = bind,
-                 .token = token,
+                 // Another user of this machine is a stranger, too.
+                 .token = given.empty() && !options.no_auth ? make_token() : given,
                  .max_clients = clients,
                  .limits = {options.max_memory_bytes, options.max_threads},
                  // A server that ssh starts is the client's own.

@@ -150,10 +150,9 @@ void declare_options(CLI::App& app, TopoOptions& options) {
   declare_axes(app, chosen, {}, options.given, rank_default_text);
 }
 
-template <class Row>
-std::string list_text(std::string_view title, std::span<const Row* const> rows) {
+std::string list_text(std::string_view title, const auto& rows) {
   std::string text = fmt::format("{}:\n", title);
-  for (const Row* row : rows)
+  for (const auto* row : rows)
     text += fmt::format("  {:<23}{}\n", fmt::format("{}{}", row->name, row->arguments),
                         row->description);
   return text;

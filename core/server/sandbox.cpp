@@ -114,8 +114,7 @@ void enter_landlock(const SandboxOptions& options, bool gpus) {
     throw_refused("call", "landlock_restrict_self");
 }
 
-template <class Wanted>
-std::vector<std::string> nodes_in(const std::filesystem::path& folder, Wanted wanted) {
+std::vector<std::string> nodes_in(const std::filesystem::path& folder, const auto& wanted) {
   std::vector<std::string> nodes;
   for (const std::filesystem::path& entry : entries_of(folder))
     if (wanted(entry.filename().native())) nodes.push_back(entry);
