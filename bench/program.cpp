@@ -172,8 +172,7 @@ bool print_help_of_option(CLI::App& app, const std::vector<std::string>& argumen
   const std::string name(word.starts_with("--") ? word.substr(2) : word);
   const CLI::Option* option = subs.front()->get_option_no_throw("--" + name);
   const auto formatter = std::dynamic_pointer_cast<CLI::Formatter>(app.get_formatter());
-  const bool last = help + 2 == end;
-  if (option == nullptr && last && !word.starts_with('-') && !names_test(word) &&
+  if (option == nullptr && help + 2 == end && !word.starts_with('-') && !names_test(word) &&
       subs.front()->get_subcommands(nullptr).empty())
     refuse_option(*subs.front(), "--" + name);
   if (option == nullptr || !formatter) return false;

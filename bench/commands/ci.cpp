@@ -35,7 +35,7 @@ constexpr std::uint64_t kMaxRuns = 100;
 struct CiArguments {
   std::string plan, base, base_binary, directory;
   std::optional<std::uint64_t> runs;
-  std::vector<std::string> common;
+  std::vector<std::string> common;  ///< what `run` takes; once checked, the plan as well
   VerdictOptions verdict;
 };
 
@@ -61,12 +61,6 @@ bool judges_times(const std::vector<std::string>& gates) {
          std::ranges::find(gates, "times") != gates.end();
 }
 
-std::vector<std::string> run_words(const CiArguments& options) {
-  std::vector<std::string> words = options.common;
-  words.insert(words.end(), {"--plan", options.plan});
-  return words;
-}
-
 /// What the commands write besides what they print. Their annotations are in a file, which is
 /// printed once, when the last verdict has been reached.
 void complete_verdict(CiArguments& options) {
@@ -90,12 +84,10 @@ void measure_run(const CiArguments& options, std::uint64_t all, const Invocation
   std::error_code ignored;
   std::filesystem::remove(output, ignored);
   tell_lines("rdmameter: run {} of {}\n", number, all);
-  std::vector<std::string> words = run_words(options);
-  words.insert(words.end(), {"-o", output});
   Variables variables;
   if (number > 1) variables.emplace_back(kDoctorVariable, "off");  // the first run has told it
-  const ExitResult end =
-      run_child(read_side("a", "").command(words, {}), variables, invocation.interrupt);
+  const ExitResult end = run_child(read_side("a", "").command(options.common, {"-o", output}),
+                                   variables, invocation.interrupt);
   const bool failed = end.status == static_cast<int>(ExitStatus::failed);
   if ((end.status != 0 && !failed) || !std::filesystem::exists(output))
     throw_ended(fmt::format("run {}", number), end.status,
@@ -116,7 +108,7 @@ ExitStatus judge_programs(const CiArguments& options, const Invocation& invocati
   const ExitStatus status = measure_and_compare({.a = side_of_program(options.base_binary),
                                                  .blocks = options.runs,
                                                  .output = result,
-                                                 .common = run_words(options),
+                                                 .common = options.common,
                                                  .verdict = options.verdict},
                                                 invocation);
   write_report({.files = {result}, .output = artefact(options, "report.html")});
@@ -180,6 +172,7 @@ void check(const CiArguments& options) {
 
 ExitStatus ci(CiArguments options, const Invocation& invocation) {
   check(options);
+  options.common.insert(options.common.end(), {"--plan", options.plan});
   const bool github = std::exchange(options.verdict.github, false);
   complete_verdict(options);
   prepare_directory(options);

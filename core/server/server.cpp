@@ -62,7 +62,6 @@ Server::Server(ServerOptions options, const InterruptSource& interrupt)
 }
 
 void Server::start(WaitingRoom::Guest guest) {
-  const std::string peer = guest.connection.peer;
   // std::thread copies what it runs, and a connection cannot be copied.
   const auto held = std::make_shared<Connection>(std::move(guest.connection));
   try {
@@ -76,15 +75,14 @@ void Server::start(WaitingRoom::Guest guest) {
     clients_.splice(clients_.end(), all);
   } catch (const std::exception& error) {  // no descriptor or thread to be had: the others go on
     unproved_.leave(guest.place);
-    options_.log({peer, fmt::format("dropped: {}", error_text(error)), ClientEvent::dropped});
+    options_.log({held->peer, fmt::format("dropped: {}", error_text(error)), ClientEvent::dropped});
     refuse(std::move(*held),
            fmt::format("the server cannot serve this client: {}", error_text(error)));
   }
 }
 
 void Server::serve_client(Connection connection, Client& client) noexcept {
-  const std::string peer = connection.peer;
-  ServerHost host{options_, account_, peer};
+  ServerHost host{options_, account_, connection.peer};
   try {
     Channel channel{std::move(connection), interrupt_all_};
     Greeting greeting;
