@@ -280,7 +280,7 @@ ExitStatus simulate_here(const TopoOptions& options, const std::vector<PlannedCa
   if (!network.source) return run_here(options, cases, *measurer, invocation);
   const std::vector<NetworkCheck> checks =
       network_checks(options, network, invocation.interrupt.word());
-  if (options.output != "-") print("{}", network_text(network, checks, terminal_style()));
+  if (options.output != "-") print_text(network_text(network, checks, terminal_style()));
   return run_here(options, cases, *measurer, invocation,
                   {{"simulated_from", network_json(network, checks)}});
 }

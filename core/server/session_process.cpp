@@ -104,13 +104,6 @@ std::vector<char*> environment_of_session() {
   return kept;
 }
 
-/// This thread's, which was its process's when it began; the session takes it from its argument 0.
-std::string process_name() {
-  std::array<char, 16> name{};  // prctl(2)
-  prctl(PR_GET_NAME, name.data());
-  return name.data();
-}
-
 /// @throws MeasurementError
 Descriptor beyond_places(int descriptor) {
   Descriptor far{fcntl(descriptor, F_DUPFD_CLOEXEC, kBeyondPlaces)};
@@ -139,7 +132,10 @@ class SessionProcess {
     posix_spawn_file_actions_adddup2(&actions, far_client.get(), kClientDescriptor);
     posix_spawn_file_actions_adddup2(&actions, far_server.get(), kServerDescriptor);
     posix_spawn_file_actions_addclosefrom_np(&actions, kServerDescriptor + 1);
-    std::string name = process_name(), argument = kSessionArgument;
+    // This thread's name was its process's when it began; the session takes it from argument 0.
+    std::array<char, 16> name{};  // prctl(2)
+    prctl(PR_GET_NAME, name.data());
+    std::string argument = kSessionArgument;
     const std::array<char*, 3> arguments{name.data(), argument.data(), nullptr};
     const std::vector<char*> kept = environment_of_session();
     const int error =
