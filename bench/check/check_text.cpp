@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "bench/check/check_facts.h"
+#include "core/base/lists.h"
 #include "reports/summary/line_rate.h"
 #include "reports/summary/metric.h"
 #include "reports/text/table.h"

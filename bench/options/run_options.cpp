@@ -152,7 +152,10 @@ bool null_device(const std::vector<Suite>& suites) {
     const GivenAxis* const device = find_given(suite.given, "device");
     real = real || device == nullptr;
     if (device != nullptr)
-      for (const std::string& name : device->values) (name == kNullDevice ? null : real) = true;
+      for (const std::string& name : device->values) {
+        null = null || name == kNullDevice;
+        real = real || name != kNullDevice;
+      }
   }
   if (null && real)
     throw UsageError("--device null and other devices: give one, and run the others separately");

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <optional>
 
 #include "bench/options/token.h"
 #include "bench/perftest/cases.h"
@@ -38,23 +39,23 @@ class OptionalSettingsMeasurer final : public MeasurerOver {
   /// As before, else with less inline, then without ibv_wr_*, then so in both.
   Outcome measure(const TestCase& asked) override {
     const OptionalSettings before = given_up_;
-    std::string why;
+    std::optional<std::string> why;
     constexpr OptionalSettings kAttempts[] = {{}, {true, false}, {false, true}, {true, true}};
     for (const OptionalSettings& attempt : kAttempts) {
       const OptionalSettings less{
           before.inline_bytes || (attempt.inline_bytes && may_give_up_.inline_bytes),
           before.extended_api || (attempt.extended_api && may_give_up_.extended_api)};
-      if (!why.empty() && less == before) continue;
+      if (why && less == before) continue;
       try {
         Outcome outcome = inner_.measure(without(asked, less));
         given_up_ = less;
-        if (less != before) tell_note(fmt::format("measured {}: {}", name_of(less, before), why));
+        if (less != before) tell_note(fmt::format("measured {}: {}", name_of(less, before), *why));
         return outcome;
       } catch (const Unsupported& error) {
-        if (why.empty()) why = error.what();  // the first reason is the one to be told
+        if (!why) why = error.what();  // the first reason is the one to be told
       }
     }
-    throw Unsupported(why);
+    throw Unsupported(*why);
   }
 
  private:

@@ -34,16 +34,19 @@ std::string state_of(const PortInfo& port) {
 void tell_no_device(const PerftestPlan& plan) {
   const std::string& named = plan.own.device;
   const std::vector<std::string> devices = list_devices();
-  if (!devices.empty()) try {
+  if (!devices.empty()) {
+    try {
       // As perftest, which takes the first device and its first port where none is named.
       const Context device = open_device(named.empty() ? devices.front() : named);
       const PortInfo port = query_port(*device, plan.own.port_num == kAuto ? 1 : plan.own.port_num);
       if (!port.active())
         tell(" Port number {} state is {}\n Couldn't set the link layer\n", port.number,
              state_of(port));
-      return tell_text(" Couldn't get context for the device\n");
+      tell_text(" Couldn't get context for the device\n");
+      return;
     } catch (const std::exception&) {  // it is not there
     }
+  }
   if (!named.empty()) tell("IB device {} not found\n", printable(named));
   tell_text(" Unable to find the Infiniband/RoCE device\n");
 }

@@ -96,7 +96,7 @@ class Cluster {
     std::vector<std::string> all;
     for (const CheckFinding& finding : judged(expected)) {
       const auto text = fmt::format("{} {}", subjects_[finding.subject].name,
-                                    kNames[static_cast<std::size_t>(finding.reason)]);
+                                    kNames.at(static_cast<std::size_t>(finding.reason)));
       if (all.empty() || all.back() != text) all.push_back(text);
     }
     return all;
