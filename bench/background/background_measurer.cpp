@@ -159,9 +159,9 @@ class BackgroundTraffic {
   InterruptSource end_;
   std::mutex mutex_;
   std::condition_variable changed_;
+  std::exception_ptr failure_;   ///< read once it has ended
   std::vector<Sample> samples_;  ///< guarded by mutex_, as what follows
   std::optional<double> alone_per_s_;
-  std::exception_ptr failure_;  ///< read once it has ended
   bool ended_ = false;
   std::thread thread_;  ///< last: it uses all of the above
 };

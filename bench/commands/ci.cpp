@@ -7,7 +7,9 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <memory>
+#include <sstream>
 #include <utility>
 
 #include "bench/child/child.h"
@@ -20,7 +22,6 @@
 #include "bench/options/result_options.h"
 #include "bench/options/token.h"
 #include "core/base/error.h"
-#include "core/base/input_file.h"
 #include "core/log/print.h"
 #include "reports/merge.h"
 #include "reports/text/text.h"
@@ -156,6 +157,13 @@ ExitStatus judge_runs(const CiArguments& options, const Invocation& invocation) 
   return status;
 }
 
+void print_annotations(const std::string& path) {
+  std::ifstream file(path);
+  std::ostringstream text;
+  if (file) text << file.rdbuf();
+  print_text(text.str());
+}
+
 void check(const CiArguments& options) {
   if (options.plan.empty()) throw UsageError("ci: --plan takes the plan to measure");
   if (options.directory.empty())
@@ -179,9 +187,7 @@ ExitStatus ci(CiArguments options, const Invocation& invocation) {
   check_verdict_files(options.verdict);
   const ExitStatus status = options.base_binary.empty() ? judge_runs(options, invocation)
                                                         : judge_programs(options, invocation);
-  const std::string& annotations = options.verdict.annotations;
-  if (github && std::filesystem::exists(annotations))
-    print_text(read_input(annotations, {.max_bytes = 1 << 20}));
+  if (github) print_annotations(options.verdict.annotations);
   return status;
 }
 

@@ -10,6 +10,7 @@
 #include "bench/options/token.h"
 #include "core/base/parse_value.h"
 #include "core/engine/placement/placement.h"
+#include "core/server/call_filter.h"
 #include "core/server/server.h"
 #include "reports/text/text.h"
 

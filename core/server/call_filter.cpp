@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/server/call_filter.h"
+
 #include <linux/seccomp.h>
 #include <sys/prctl.h>
 #include <unistd.h>
@@ -8,7 +10,6 @@
 #include <memory>
 
 #include "core/base/error.h"
-#include "core/server/sandbox.h"
 #ifdef RDMAMETER_SECCOMP
 #include "core/server/refused_calls.h"
 #endif

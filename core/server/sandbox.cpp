@@ -18,6 +18,7 @@
 #include "core/base/error.h"
 #include "core/base/kernel_files.h"
 #include "core/base/parse_value.h"
+#include "core/server/call_filter.h"
 #include "core/wire/wait.h"
 
 namespace rdmameter {

@@ -28,16 +28,6 @@ long landlock_abi() noexcept;
 /// Has it one that is of use here, of ABI 2 or later?
 bool has_landlock() noexcept;
 
-// A filter of system calls (seccomp), by libseccomp: the kernel refuses those of a table.
-
-/// Why there is no filter here; null: there is one.
-const char* missing_call_filter() noexcept;
-
-/// Refuses the calls of core/server/refused_calls.h to the calling thread, for good, and to those
-/// that it begins. Needs no_new_privs. Does nothing in a program without libseccomp.
-/// @throws VerbsError  the kernel refuses
-void enter_call_filter();
-
 /// The devices that measuring takes: those of verbs and rdma_cm that are there now (a device that
 /// is plugged in later is for the next session), and not umad and issm, which send to
 /// the fabric's manager.

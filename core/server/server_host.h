@@ -77,8 +77,8 @@ struct ServerOptions {
   ClientLog log = [](const ClientLine&) noexcept {};  ///< called from several threads; not empty
   bool one_client = false;  ///< serve() returns when the first one has gone
   /// Called with each row that a client sends to be shown, and with each case of its
-  /// that is connected (empty: no listener).
-  ShowListener on_row = [](const Json&) {};
+  /// that is connected. Empty: no listener.
+  ShowListener on_row = {};
   ConnectedListener on_connected = {};
 };
 
@@ -101,7 +101,9 @@ class ServerHost final : public SessionHost {
   void show_connected(const ConnectedCase& connected) override {
     if (options_.on_connected) options_.on_connected(connected);
   }
-  void show_row(const Json& row) override { options_.on_row(row); }
+  void show_row(const Json& row) override {
+    if (options_.on_row) options_.on_row(row);
+  }
 
  private:
   const ServerOptions& options_;

@@ -61,11 +61,10 @@ const InterruptSource& never_interrupted() {
                          std::strerror(error), remedy);
 }
 
-/// Its two ends, which do not block.
-/// @param make  as pipe2(), which `call` names
-std::pair<Descriptor, Descriptor> ends_of(const char* call, int (*make)(int* ends)) {
+/// O_NONBLOCK: a write to it does not wait for the server.
+std::pair<Descriptor, Descriptor> stderr_pipe() {
   std::array<int, 2> ends{};
-  if (make(ends.data()) != 0) throw_not_started(call, errno);
+  if (pipe2(ends.data(), O_CLOEXEC | O_NONBLOCK) != 0) throw_not_started("pipe2", errno);
   return {Descriptor{ends[0]}, Descriptor{ends[1]}};
 }
 
@@ -168,12 +167,17 @@ class SessionProcess {
   ChildStderr& child_stderr() noexcept { return child_stderr_; }
 
  private:
-  // A write to it does not wait for the server.
-  ChildStderr child_stderr_{
-      ends_of("pipe2", [](int* ends) { return pipe2(ends, O_CLOEXEC | O_NONBLOCK); })};
+  ChildStderr child_stderr_{stderr_pipe()};
   pid_t pid_ = 0;
   bool ended_ = false;
 };
+
+std::pair<Descriptor, Descriptor> session_pair() {
+  std::array<int, 2> ends{};
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends.data()) != 0)
+    throw_not_started("socketpair", errno);
+  return {Descriptor{ends[0]}, Descriptor{ends[1]}};
+}
 
 /// The whole conversation: answers the session until it hangs up, tells it when the server ends.
 /// Nothing that it sends, or leaves unread, makes the server's end wait.
@@ -257,9 +261,7 @@ void run_session_process(SessionStart start, Channel client, const Greeting& gre
   std::pair<Descriptor, Descriptor> pair;  // the server's end, and the session's
   std::optional<SessionProcess> process;
   or_tell(client, [&] {
-    pair = ends_of("socketpair", [](int* ends) {
-      return socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends);
-    });
+    pair = session_pair();
     process.emplace(client.fd(), pair.second.get());
   });
   pair.second.reset();

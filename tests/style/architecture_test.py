@@ -210,7 +210,7 @@ def main():
          [line for line in writing(files, root, r"(?<!const )\bTestCase(&&?|\*)? \w+\s*[=;,){]", SETTLING)
           if line.startswith(("core/engine/", "core/session/", "core/control/", "core/server/"))]),
         ("a server is given how it serves a client: neither it nor a run knows the process of a session",
-         reaching(files, r"core/server/server(_host)?\.|bench/(running|remote/remote_server)", r"core/server/(session_|sandbox)")),
+         reaching(files, r"core/server/server(_host)?\.|bench/(running|remote/remote_server)", r"core/server/(session_|sandbox|call_)")),
         ("blame and reports of perftest know no loop",
          reaching(files, r"(core/engine/blame|bench/perftest)/", r"core/engine/loop/(bandwidth|completion|open_loop|ping_pong|receive)")),
         ("a rank's queues are a device's or the simulator's: nothing else derives from RankQueues",

@@ -148,7 +148,10 @@ ExitStatus RunOutput::finish(const RunTally& tally) {
   std::string told;
   for (const Telling& telling : tellings_)
     told += telling(kept_, lines_ ? terminal_style() : on_stderr);
-  lines_ ? print_lines(told) : tell_text(told);
+  if (lines_)
+    print_lines(told);
+  else
+    tell_text(told);
   if (tail_may_be_missing_) tell_lines("{}\n", kTailMayBeMissing);
   if (framed_)
     tell_text(run_summary({tally, measured_cases_.size(), skip_reasons_}, seconds_since(begun_),

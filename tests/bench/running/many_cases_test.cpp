@@ -33,6 +33,11 @@ void operator delete(void* memory, std::size_t) noexcept {
 namespace rdmameter {
 namespace {
 
+struct Unheard : RunListener {
+  void begin(const std::string&, std::uint64_t, std::uint64_t) override {}
+  void row(const Row&) override {}
+};
+
 /// @return what run_range() allocates until the first case is measured [B]
 std::uint64_t allocated_before_the_first(std::uint64_t count) {
   std::string list = "1";
@@ -52,7 +57,7 @@ std::uint64_t allocated_before_the_first(std::uint64_t count) {
     stop.request(StopReason::interrupted);
     throw Interrupted("enough");
   }};
-  RunListener listener;
+  Unheard listener;
   before_bytes = allocated_bytes;
   EXPECT_TRUE(run_range({cases, measurer, stop, listener}, {0, cases.size()}, flags).interrupted);
   EXPECT_EQ(measurer.measured.size(), 1U);

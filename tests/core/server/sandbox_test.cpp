@@ -16,6 +16,7 @@
 #include <iostream>
 
 #include "core/base/error.h"
+#include "core/server/call_filter.h"
 #include "tests/core/base/fake_tree.h"
 #ifdef RDMAMETER_SECCOMP
 #include "tests/core/server/try_calls.h"
