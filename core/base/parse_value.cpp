@@ -63,14 +63,15 @@ std::optional<std::uint64_t> decimal(std::string_view text, std::uint64_t unit) 
   auto sum = product(*whole, unit);
   if (point == std::string_view::npos || !sum) return sum;
 
-  const std::string_view digits = text.substr(point + 1);
+  std::string_view digits = text.substr(point + 1);
+  while (digits.size() > 1 && digits.ends_with('0')) digits.remove_suffix(1);
   const auto fraction = parse_count(digits);
-  if (!fraction) return std::nullopt;
-  std::uint64_t scale = 1;
-  for (std::size_t i = 0; i < digits.size() && scale <= unit; ++i) scale *= 10;
+  std::optional<std::uint64_t> scale = 1;
+  for (std::size_t i = 0; i < digits.size() && scale; ++i) scale = product(*scale, 10);
+  if (!fraction || !scale) return std::nullopt;
   const auto scaled = product(*fraction, unit);
-  if (!scaled || *scaled % scale != 0) return std::nullopt;
-  if (__builtin_add_overflow(*sum, *scaled / scale, &*sum)) return std::nullopt;
+  if (!scaled || *scaled % *scale != 0) return std::nullopt;
+  if (__builtin_add_overflow(*sum, *scaled / *scale, &*sum)) return std::nullopt;
   return sum;
 }
 

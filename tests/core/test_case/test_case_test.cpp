@@ -62,6 +62,9 @@ TEST(ParseSeconds, TakesFractionsExactlyAndSuffixes) {
   EXPECT_EQ(parse_seconds_ns("2.5MS"), 2'500'000U);
   EXPECT_EQ(parse_seconds_ns("7us"), 7'000U);
   EXPECT_EQ(parse_seconds_ns("0.000000001"), 1U);
+  EXPECT_EQ(parse_seconds_ns("0.01000000000"), 10'000'000U);
+  EXPECT_EQ(parse_seconds_ns("1.500000us"), 1'500U);
+  EXPECT_EQ(parse_seconds_ns("2.0000000000000000000000000"), 2'000'000'000U);
 }
 
 TEST(ParseSeconds, RefusesWhatIsNoTime) {
@@ -287,6 +290,8 @@ TEST(CaseJson, LeavesOutAxesWithoutMeaningForTheTest) {
 TEST(ParseRate, TakesMessagesAndBitsPerSecondAnd1000BasedSuffixes) {
   EXPECT_EQ(parse_rate("20k"), 20'000U);
   EXPECT_EQ(parse_rate("1.5M"), 1'500'000U);
+  EXPECT_EQ(parse_rate("1.500000k"), 1'500U);
+  EXPECT_EQ(parse_rate("0.250000k"), 250U);
   EXPECT_EQ(parse_rate("7"), 7U);
   EXPECT_EQ(parse_rate("2.5Gb/s"), kBitRate | 2'500'000'000U);
   EXPECT_EQ(parse_rate("100mb/s"), kBitRate | 100'000'000U);
