@@ -23,6 +23,7 @@
 #include "bench/options/token.h"
 #include "core/base/error.h"
 #include "core/log/print.h"
+#include "core/result/output_file.h"
 #include "reports/merge.h"
 #include "reports/text/text.h"
 
@@ -68,7 +69,6 @@ void complete_verdict(CiArguments& options) {
   VerdictOptions& verdict = options.verdict;
   if (verdict.gates.empty()) verdict.gates = read_plan(options.plan).gates;
   if (verdict.junit.empty()) verdict.junit = artefact(options, "junit.xml");
-  if (verdict.markdown.empty()) verdict.markdown = artefact(options, "summary.md");
   verdict.annotations = artefact(options, "annotations.txt");
 }
 
@@ -157,11 +157,12 @@ ExitStatus judge_runs(const CiArguments& options, const Invocation& invocation) 
   return status;
 }
 
-void print_annotations(const std::string& path) {
+/// Empty: it was not written.
+std::string text_of(const std::string& path) {
   std::ifstream file(path);
   std::ostringstream text;
   if (file) text << file.rdbuf();
-  print_text(text.str());
+  return text.str();
 }
 
 void check(const CiArguments& options) {
@@ -185,9 +186,13 @@ ExitStatus ci(CiArguments options, const Invocation& invocation) {
   complete_verdict(options);
   prepare_directory(options);
   check_verdict_files(options.verdict);
+  // Of several looks the last one's verdict is the whole's: it alone goes to the user's page.
+  const std::string page = std::exchange(options.verdict.markdown, artefact(options, "summary.md"));
   const ExitStatus status = options.base_binary.empty() ? judge_runs(options, invocation)
                                                         : judge_programs(options, invocation);
-  if (github) print_annotations(options.verdict.annotations);
+  const std::string summary = text_of(options.verdict.markdown);
+  if (!page.empty() && !summary.empty()) append_to_file(page, summary);
+  if (github) print_text(text_of(options.verdict.annotations));
   return status;
 }
 

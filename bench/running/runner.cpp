@@ -104,7 +104,10 @@ struct Run {
   /// @return  time per operation [s]; 0 where nothing was measured
   double repeat(std::size_t index) noexcept {
     Progress& its = progress[index];
-    if (ended(index)) return 0.0;
+    if (ended(index)) {
+      ++earlier.begun;
+      return 0.0;
+    }
     try {
       if (parts.stop.requested()) throw Interrupted("interrupted");
       const RowPlace place = place_of(index);

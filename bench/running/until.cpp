@@ -117,7 +117,8 @@ std::optional<UntilData> Settling::add(const Row& row, double spent_ns) {
   if (series_.empty() || !data.metrics.empty()) return end(not_measured);
 
   const auto budget_ns = static_cast<double>(until_.budget_ns);
-  const bool spent = spent_ns >= budget_ns, last = count() >= until_.repetitions;
+  const bool spent = spent_ns >= budget_ns,
+             last = std::max(count(), row.repetition + 1) >= until_.repetitions;
   if (!spent && !last && count() < next_look_) return std::nullopt;
   // Each look may stop by chance, so there are fewer of them as repetitions go on.
   next_look_ = count() + std::max<std::uint64_t>(1, count() / 20);

@@ -73,10 +73,11 @@ class Ci(unittest.TestCase):
         self.assertEqual(result.stdout.count("::error"), self.text("out/annotations.txt").count("::error"))
 
     def test_measures_five_runs_at_least_where_times_are_judged(self):
-        result = self.ci(["times"], "--base", self.base())
+        result = self.ci(["times"], "--base", self.base(), "--markdown", self.path("page.md"))
         self.assertIn(result.returncode, (PASS, REGRESSION, NOT_PROVEN), result.stderr)
         self.assertIn(self.runs(), (5, 10))
         self.assertEqual(self.text("out/summary.md").count("## "), 1)
+        self.assertEqual(self.text("page.md"), self.text("out/summary.md"))
 
     def test_names_a_case_that_vanished_in_every_output_and_with_strict_proves_nothing(self):
         gone = "size:128/"

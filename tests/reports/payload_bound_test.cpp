@@ -62,6 +62,15 @@ TEST(PayloadBound, IsTheSlotsWhereThatIsLess) {
   EXPECT_EQ(payload_bound_gbps(payload_limits(nullptr), 4096), std::nullopt);
 }
 
+/// Its parts have sizes of their own, and some go the other way.
+TEST(PayloadBound, IsNotKnownOfAMix) {
+  Row row = row_of(6144);
+  row.case_object["mix"] = "read:70+write:30";
+  note_bounds(row, context_of(device("dev0", 100), device("dev1", 25)));
+  EXPECT_FALSE(row.bound_gbps);
+  EXPECT_FALSE(row.line_gbps);
+}
+
 TEST(PayloadBound, IsNotedForBothEnds) {
   const ordered_json context = context_of(device("dev0", 100), device("dev1", 25));
   Row row = row_of(6144);  // two packets of 3072 bytes

@@ -149,6 +149,7 @@ std::size_t width_of(Metric metric) {
 /// Half the range of the repetitions.
 std::string range_cell(const std::vector<double>& numbers, Metric metric, bool repeated) {
   if (!repeated) return "";
+  if (numbers.empty()) return pad_left("–", width_of(metric));
   const auto [min, max] = std::ranges::minmax(numbers);
   return pad_left("±" + metric_text(metric, (max - min) / 2), width_of(metric));
 }
@@ -169,6 +170,7 @@ std::string CaseTable::add(const Row& row) {
   if (begins) one.name = printable(shorten_name(row.name, told_));
   one.repetitions = row.repetitions;
   if (measured) {
+    ++one.measured;
     one.bandwidth = row.bandwidth.has_value();
     one.kind = one.bandwidth ? "bandwidth" : latency_name(*row.latency);
     if (one.bandwidth) one.line_rate_gbps = line_rate_gbps(line_rate_gbps_, row).value_or(0);
@@ -227,9 +229,9 @@ std::string CaseTable::ended(std::map<std::uint64_t, Case>::iterator at) {
     const auto& numbers = one.numbers[i];
     cells += pad_left(numbers.empty() ? "–" : metric_text(columns[i], median(numbers)),
                       width_of(columns[i]));
-    if (i > 0 || numbers.empty()) continue;
+    if (i > 0) continue;
     cells += range_cell(numbers, columns[i], one.repetitions > 1);
-    if (one.line_rate_gbps <= 0) continue;
+    if (one.line_rate_gbps <= 0 || numbers.empty()) continue;
     const double percent = 100 * median(numbers) / one.line_rate_gbps;
     doubt = line_doubt(*line_rate_gbps_, percent);
     cells += pad_left(doubt.empty() ? fmt::format("{:.1f} %", percent) : "–", kRateWidth);
@@ -237,8 +239,8 @@ std::string CaseTable::ended(std::map<std::uint64_t, Case>::iterator at) {
   std::string remarks;
   if (!doubt.empty()) remarks += "  " + doubt;
   if (one.lost > 0) remarks += fmt::format("  lost {}", one.lost);
-  if (one.numbers[0].size() < one.repetitions)
-    remarks += fmt::format("  ({} of {} repetitions)", one.numbers[0].size(), one.repetitions);
+  if (one.measured < one.repetitions)
+    remarks += fmt::format("  ({} of {} repetitions)", one.measured, one.repetitions);
   if (one.shared) remarks += kSharedResponder;
   return header(one) + line(one.name, cells, remarks);
 }

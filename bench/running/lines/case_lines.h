@@ -60,7 +60,7 @@ class CaseTable {
     std::string name, kind;
     bool bandwidth = false, shared = false;
     double line_rate_gbps = 0;  ///< of all directions; 0: not known
-    std::uint64_t ended = 0, repetitions = 1, lost = 0;
+    std::uint64_t ended = 0, measured = 0, repetitions = 1, lost = 0;
     std::array<std::vector<double>, kColumns> numbers;  ///< a value for each repetition
   };
 

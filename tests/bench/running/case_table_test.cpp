@@ -21,6 +21,17 @@ Row bandwidth_row_of(std::uint64_t family, std::uint64_t repetition, std::uint64
   return row;
 }
 
+/// The first of two repetitions.
+Row latency_row_of(std::uint64_t samples) {
+  const auto histogram = std::make_unique<Histogram>();
+  for (std::uint64_t i = 0; i < samples; ++i) histogram->record(5000);
+  Row row;
+  row.name = "send_lat/rc/size:64";
+  row.repetitions = 2;
+  row.latency = LatencyData{.histogram = snapshot(*histogram)};
+  return row;
+}
+
 std::size_t widest_line(const std::string& text) {
   std::size_t widest = 0;
   for (std::size_t begin = 0; begin < text.size();) {
@@ -73,6 +84,19 @@ TEST(CaseTable, EndsACaseWhoseLastRepetitionFailed) {
   failed.status = Row::Status::error;
   EXPECT_NE(table.add(failed).find("(1 of 2 repetitions)"), std::string::npos);
   EXPECT_EQ(table.rest(), "");
+}
+
+/// Fewer than 20 samples have no median.
+TEST(CaseTable, HasItsColumnsWhereTheFirstIsNotKnown) {
+  const auto table_of = [](std::uint64_t samples) {
+    CaseTable table(22, 100, std::nullopt);
+    Row row = latency_row_of(samples);
+    table.add(row);
+    return table.add(row);
+  };
+  const std::string few = table_of(10), many = table_of(1000);
+  EXPECT_EQ(few.find("repetitions"), std::string::npos) << few;
+  EXPECT_EQ(text_width(few), text_width(many)) << few << many;
 }
 
 /// As with --until.

@@ -373,6 +373,18 @@ TEST_F(RunnerUntil, GivesACaseUpThatFailsThreeTimesInSuccession) {
   EXPECT_EQ(rows.rows.size(), 6U) << "two, one that was measured, and three more";
 }
 
+TEST_F(RunnerUntil, SaysWhyTheLastOfTheMostRepetitionsIsTheLastThoughOneHasFailed) {
+  int calls = 0;
+  until.repetitions = 20;
+  script = [&](const TestCase& test_case) {
+    if (++calls == 5) throw std::runtime_error("no");
+    return twenty_round_trips(test_case);
+  };
+  EXPECT_EQ(run_them(sizes("1")).measured, 19U);
+  ASSERT_TRUE(rows.rows.back().until);
+  EXPECT_EQ(rows.rows.back().until->ended, UntilData::Ended::repetitions);
+}
+
 TEST_F(RunnerUntil, MeasuresASkippedCaseOnce) {
   script = [](const TestCase&) -> Outcome { throw Unsupported("not here"); };
   EXPECT_EQ(run_them(sizes("1")).skipped, 1U);
