@@ -27,6 +27,10 @@ struct Outcome : Measurement {
 /// The samples of a case that is not a topology's, and what they are of.
 LatencyData latency_of(const TestCase& test_case, const Histogram& samples);
 
+/// Why an open loop has measured nothing.
+inline constexpr const char* kNothingFellDue =
+    "no request fell due in the measured time: use a longer --duration or a higher --rate";
+
 /// A way to measure cases, one at a time, from one thread.
 class Measurer {
  public:

@@ -181,7 +181,8 @@ AgreedCase::AgreedCase(const DeviceCase& mine, const Introduction& own, const In
   for (const Introduction& one : endpoints_of(peer))
     require_between("recv_sge", one.recv_sge, any ? std::uint64_t{1} : queues.recv_sge,
                     any ? case_.size_bytes : queues.recv_sge);
-  queues.recv_sge = mine.role() == Role::initiator ? peer.recv_sge : mine->queues.recv_sge;
+  queues.recv_sge =
+      mine.role() == Role::initiator ? endpoints_of(peer).front().recv_sge : mine->queues.recv_sge;
   if (!case_.takes_receive()) return;
   // Of the end that has more QPs, and so less memory for the receives of each.
   TestCase responder = case_;

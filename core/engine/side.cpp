@@ -118,7 +118,7 @@ Pinned Side::pinned_to_make(std::size_t runner) const {
 }
 
 Agreed Side::connect(const Introduction& peer) {
-  if (endpoints() > 1 && peer.threads.size() != endpoints())
+  if (peer.threads.size() != (endpoints() == 1 ? 0 : endpoints()))
     throw MeasurementError(
         "the peer's message: threads has {} elements, and the case has {} threads",
         peer.threads.size(), endpoints());

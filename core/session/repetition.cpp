@@ -16,9 +16,6 @@
 namespace rdmameter {
 namespace {
 
-/// How long to wait for the responder's own error after this end has failed.
-constexpr std::chrono::milliseconds kLastWord{500};
-
 std::uint64_t random_seed() {
   std::random_device device;
   return (std::uint64_t{device()} << 21) ^ device();  // below 2^53, for JSON readers of every kind
@@ -47,9 +44,7 @@ void require_any(const TestCase& test_case, const Outcome& outcome) {
         "none of the {} pings was answered within --loss-timeout: is it shorter than the "
         "round trip? Else {}",
         outcome.operations, advice);
-  if (test_case.open_loop() && outcome.operations == 0)
-    throw MeasurementError(
-        "no request fell due in the measured time: use a longer --duration or a higher --rate");
+  if (test_case.open_loop() && outcome.operations == 0) throw MeasurementError(kNothingFellDue);
   if (receiver_counts(test_case) && outcome.bandwidth->messages == 0) {
     const std::uint64_t sent = *outcome.bandwidth->sent, received = *outcome.bandwidth->received;
     throw MeasurementError("of {} messages {} arrived, and none after the warm-up of {}: {}", sent,
@@ -77,7 +72,7 @@ void Repetition::establish(ConnectedEnd& end) {
   try {
     end.establish();
   } catch (const MeasurementError&) {
-    if (channel_.wait_readable(Deadline::in(kLastWord)) == Waited::ready) expect("running");
+    ask_why("running");
     throw;
   }
 }
@@ -224,7 +219,11 @@ Outcome Repetition::outcome(ConnectedEnd& end) const {
   outcome.operations = tally.operations;
   outcome.elapsed_ns = tally.elapsed_ns;
   outcome.window_end = window_end_;
-  outcome.cpu_ns = tally.total == 0 ? 0 : tally.cpu_ns * tally.operations / tally.total;
+  // Without the warm-up's part. Their product has more than 64 bits after some minutes.
+  if (tally.total != 0)
+    outcome.cpu_ns = static_cast<std::uint64_t>(
+        static_cast<double>(tally.cpu_ns) *
+        (static_cast<double>(tally.operations) / static_cast<double>(tally.total)));
   outcome.interrupted = interrupted_;
   outcome.extra = sender.facts();
   if (const auto order = outcome.extra.find("data_in_order"); order != outcome.extra.end())

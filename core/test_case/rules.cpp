@@ -15,6 +15,8 @@ namespace rdmameter {
 namespace {
 
 constexpr std::uint64_t kLargestMtu = 4096;
+/// QPs that take turns, each with the next number: 256 later a QP would have its last one again.
+constexpr std::uint64_t kMostByOneByte = 255;
 /// WRs of a prebuilt chain: its pattern of signaled WRs repeats only after this many.
 constexpr std::uint64_t kLongestChain = 65536;
 
@@ -91,6 +93,11 @@ std::string why_not_in_memory(const TestCase& c) {
   const bool by_memory = c.seen_in_memory();
   const bool numbered = pongs && !c.reliable() && !c.immediate();
   const bool apart = !cpu_reaches(c.initiator.memory) || !cpu_reaches(c.responder.memory);
+  if (by_memory && c.qps > kMostByOneByte)
+    return fmt::format(
+        "a byte tells a message from the QP's last one, and with more than {0} QPs that had the "
+        "same number: use --qps {0} or fewer, or write_imm_lat",
+        kMostByOneByte);
   if (by_memory && c.wait == Wait::event)
     return "an RDMA WRITE raises no event where it arrives: use write_imm_lat, or another --wait";
   if (by_memory && c.relaxes_ordering())
@@ -230,9 +237,14 @@ std::string why_not_open_loop(const TestCase& c) {
   if (c.sweeps() && c.iterations < kFewestForP99)
     return fmt::format("a sweep judges p99, which takes {} requests: use --iterations {} or more",
                        kFewestForP99, kFewestForP99);
-  const double pause_s =
-      static_cast<double>(c.burst() * c.threads * c.devices()) / messages_per_s(c);
-  if (!c.sweeps() && pause_s > kLongestPause_s)
+  const double pause_s = static_cast<double>(c.burst() * c.threads * c.devices()) /
+                         (c.sweeps() ? double{kFirstOfSweep} : messages_per_s(c));
+  if (c.sweeps() && pause_s > kLongestPause_s)
+    return fmt::format(
+        "a sweep begins at {} requests a second, of which some would be due only every {:.1f} s: "
+        "use a smaller burst, or fewer --threads",
+        kFirstOfSweep, pause_s);
+  if (pause_s > kLongestPause_s)
     return fmt::format(
         "requests would be due only every {:.1f} s{}: use a higher --rate, so that it "
         "is at most every {} s",

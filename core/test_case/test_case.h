@@ -63,6 +63,8 @@ inline constexpr std::uint64_t kDeviceMax = kAuto - 1;
 inline constexpr std::uint64_t kUntilInterrupted = kDeviceMax - 1;
 /// "The rates that show where it bends": what a rate of `sweep` is stored as.
 inline constexpr std::uint64_t kSweep = kAuto;
+/// The rate at which a sweep begins [1/s].
+inline constexpr std::uint64_t kFirstOfSweep = 1000;
 /// Marks an --slo that is a multiple of the p99 without load, which the rest of the bits say.
 inline constexpr std::uint64_t kTimesUnloaded = 1ULL << 62;
 

@@ -155,6 +155,16 @@ class Pieces(rdmameter.Test):
         self.assertRegex(self.skipped("write_bw", "--size", "3", "--sge", "4"), "3 bytes cannot be split over 4 SGEs: use a larger --size")
 
 
+@rdmameter.on(rdmameter.SOFTWARE)
+class ManyQps(rdmameter.Test):
+    def test_each_sees_the_answer_to_its_own_message_alone(self):
+        """A round takes two ways of the wire. A byte numbers messages, and a loop ends its slices of 50 ms between two of them."""
+        os.environ["RDMAMETER_DEVICE_WIRE"] = "latency=20us"
+        self.addCleanup(os.environ.pop, "RDMAMETER_DEVICE_WIRE")
+        (row,) = self.measure("write_lat", "--qps", "255", "--warmup", "0", "--duration", "0.5s")
+        self.assertGreaterEqual(row["latency"]["min"], 40000)
+
+
 class Receives(rdmameter.Test):
     @rdmameter.kernel_only
     @rdmameter.everyday

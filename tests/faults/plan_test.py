@@ -210,6 +210,19 @@ class Lies(wire.Test):
                 self.assert_disbelieved(kind, key, value, {"endpoint": 'endpoint: the key "lid" is missing', "verdict": 'the key "checked_bytes" is missing',
                      "total": "the totals are not of"}.get(key, rf"\b{key}(\[\d+\])? (is|are|has) "), *arguments)
 
+    def test_a_client_takes_no_threads_within_its_one(self):
+        """What they say is not looked at there, so the one endpoint beside them could say what it likes."""
+        def change(message):
+            if message["type"] != "ready":
+                return message
+            end = message["forward"]
+            return {**message, "forward": {**end, "recv_sge": 0, "threads": [end]}}
+        for test in (("send_bw", "--transport", "ud", "--size", "8"), ("connect",)):
+            between = wire.Between(self.port, change)
+            done = self.run_program(f"127.0.0.1:{between.port}", *test, "--iterations", "20", status=rdmameter.FAILED)
+            between.end()
+            self.assert_failed_clearly(done, "threads has 1 elements")
+
     def test_what_the_case_does_not_ask_for_is_not_in_its_row(self):
         def change(message):
             more = {"duplicated": 3, "reordered": 3, "arrivals": [1]}

@@ -173,8 +173,10 @@ LoopResult ping(LoopState& loop_state, const typename P::Clock& clock, std::uint
     ++sequence;
     if constexpr (By::kNumbered) By::put(*list, sequence);
     const std::uint64_t sent = clock.now();
-    if (sent >= last) [[unlikely]]
+    if (sent >= last) [[unlikely]] {
+      --sequence;  // of no message: the other end counts those that come
       break;
+    }
     if (const int error = P::Post::post(loop_state, *list->lane, list->head); error != 0)
         [[unlikely]] {
       end = post_failure(error);

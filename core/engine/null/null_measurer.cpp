@@ -104,10 +104,11 @@ class NullMeasurer final : public Measurer {
                              }};
     run_on_null(run, test_case, clock_, stop, on_interval_, placement.first());
     run.interrupted = orderly.asked();
-    if (stop.requested() || run.tally.operations == 0)
+    if (stop.requested() || (run.interrupted && run.tally.operations == 0))
       throw Interrupted("interrupted before anything was measured");
     if (run.end.why != LoopResult::Why::done)
       throw MeasurementError(loop_result_text(run.end, "the null device"));
+    if (run.tally.operations == 0) throw MeasurementError(kNothingFellDue);
     return outcome(test_case, run, placement);
   }
 

@@ -16,7 +16,7 @@
 namespace rdmameter {
 namespace {
 
-constexpr std::uint64_t kFirst = 1000, kFactor = 4, kMost = 1'000'000'000;  // rates [1/s]
+constexpr std::uint64_t kFactor = 4, kMost = 1'000'000'000;  // rates [1/s]
 constexpr double kBeyond = 1.25;        // of what was reached: surely more than can be
 constexpr int kMostBeyond = 8;          // times that this was not enough; each time it is more
 constexpr double kUnloaded = 1.0 / 20;  // of saturation
@@ -65,7 +65,7 @@ class Search {
 
   /// @return  nothing: more than could ever be offered is kept up with
   std::optional<double> rough_saturation() {
-    std::uint64_t rate = kFirst;
+    std::uint64_t rate = kFirstOfSweep;
     SweepPoint point = measure(rate, Effort::rough);
     while (!point.saturated) {
       if (rate == kMost) return std::nullopt;

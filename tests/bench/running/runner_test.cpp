@@ -335,6 +335,16 @@ TEST(BenchmarkFlags, RefuseWhatGoogleBenchmarkDoesNotTake) {
   EXPECT_EQ(refusal("--benchmark_format=console"), "") << "(its flags last as long as the process)";
 }
 
+TEST_F(Runner, ASkippedCaseCountsAllItsRepetitionsAsBegun) {
+  repetitions = 3;
+  script = [](const TestCase& test_case) -> Outcome {
+    if (test_case.size_bytes == 1) throw Unsupported("not here");
+    return four_round_trips(test_case);
+  };
+  run(sizes("1,2"));
+  EXPECT_THAT(rows.begun, ElementsAre(0, 3, 4, 5));
+}
+
 struct RunnerUntil : Runner {
   RunTally run_them(const std::vector<PlannedCase>& cases) {
     return run_until({cases, measurer, stop, rows}, {0, cases.size()}, until);

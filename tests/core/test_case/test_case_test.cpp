@@ -217,10 +217,26 @@ TEST(WhyImpossible, GivesQpsThatShareAPathNoLabelsOfTheirOwn) {
   EXPECT_THAT(why_impossible(with(spread, "transport", "ud")), HasSubstr("address handle"));
 }
 
+/// A byte numbers the rounds, and each QP looks for another one than its last.
+TEST(WhyImpossible, TellsNoMoreThan255QPsApartByOneByte) {
+  const TestCase write = default_case(Opcode::rdma_write, Pattern::ping_pong);
+  EXPECT_EQ(why_impossible(with(write, "qps", "255")), "");
+  EXPECT_THAT(why_impossible(with(write, "qps", "256")), HasSubstr("write_imm_lat"));
+  EXPECT_EQ(why_impossible(with(default_case(Opcode::send, Pattern::ping_pong), "qps", "256")), "");
+}
+
+TEST(WhyImpossible, SaysOfASweepOfLargeBurstsThatItsFirstRateIsTooLow) {
+  const TestCase sweep =
+      with(default_case(Opcode::rdma_write, Pattern::open_loop), "rate", "sweep");
+  EXPECT_EQ(why_impossible(with(sweep, "arrivals", "burst:4096")), "");
+  EXPECT_THAT(why_impossible(with(sweep, "arrivals", "burst:8192")), HasSubstr("a smaller burst"));
+}
+
 TEST(WhyImpossible, OffersNoTransportToATestThatHasNone) {
   const std::pair<const char*, const char*> impossible[] = {
       {"size", "8192"}, {"flow-label", "spread"}, {"memory", "cuda:0"}, {"peer-memory", "device"}};
-  for (const auto& [option, value] : impossible) {
+  for (const auto& [axis, typed] : impossible) {
+    const char *const option = axis, *const value = typed;
     const auto why = [&](Opcode opcode) {
       return why_impossible(
           with(with(default_case(opcode, Pattern::ping_pong), "transport", "ud"), option, value));
