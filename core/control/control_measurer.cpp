@@ -18,8 +18,7 @@ struct TimedCall {
 };
 
 template <class Clock>
-TimedCall time_one(ControlCall& verb, const Clock& clock, const StopFlag& interrupt) {
-  if (interrupt.requested()) throw Interrupted("interrupted");
+TimedCall time_one(ControlCall& verb, const Clock& clock) {
   verb.prepare();
   errno = 0;
   const std::uint64_t cpu_before = thread_cpu_ns();
@@ -38,12 +37,18 @@ CallTally time_calls(ControlCall& verb, const LoopPlan& plan, const ClockChoice&
                      const StopFlag& interrupt, Histogram& latency,
                      std::atomic<std::uint64_t>& progress) {
   const auto time_all = [&](const auto& reader) {
-    for (std::uint64_t i = 0; i < plan.warmup; ++i) time_one(verb, reader, interrupt);
+    for (std::uint64_t i = 0; i < plan.warmup; ++i) {
+      if (interrupt.requested()) throw Interrupted("interrupted");
+      time_one(verb, reader);
+    }
     CallTally tally;
     const std::uint64_t end = end_of(reader.now(), plan.duration_ns, reader);
     while (tally.calls < plan.operations && reader.now() < end) {
-      if (tally.calls != 0 && interrupt.requested()) break;
-      const TimedCall sample = time_one(verb, reader, interrupt);
+      if (interrupt.requested()) {
+        if (tally.calls == 0) throw Interrupted("interrupted");
+        break;
+      }
+      const TimedCall sample = time_one(verb, reader);
       latency.record(sample.call_ns);
       progress.store(++tally.calls, std::memory_order_relaxed);
       tally.elapsed_ns += sample.call_ns;

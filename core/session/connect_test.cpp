@@ -126,7 +126,13 @@ Outcome measure_connects(Channel& channel, OpenDevice& device, const DeviceCase&
     messages.expect("running");
     ConnectCall call{messages, end, agreed};
     const OrderlyEnd orderly{interrupt, kOrderlyEnd, [] { return true; }};
-    Outcome outcome = time_control(call, agreed, placement, clock, interrupt.word());
+    Outcome outcome;
+    try {
+      outcome = time_control(call, agreed, placement, clock, interrupt.word());
+    } catch (const MeasurementError&) {
+      messages.ask_why("made");
+      throw;
+    }
     messages.send(make_message("finish"));
     outcome.extra["placement"]["responder"] = placement_json(messages.expect<Placed>("done").value);
     return outcome;

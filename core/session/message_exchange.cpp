@@ -7,6 +7,12 @@
 #include "core/session/failure.h"
 
 namespace rdmameter {
+namespace {
+
+/// How long to wait for the responder's own error after this end has failed.
+constexpr std::chrono::milliseconds kLastWord{500};
+
+}  // namespace
 
 Json MessageExchange::expect(std::string_view type) {
   Json message =
@@ -29,6 +35,10 @@ Outcome MessageExchange::conduct(const std::function<Outcome()>& measure) {
     abandon();
     throw;
   }
+}
+
+void MessageExchange::ask_why(std::string_view type) {
+  if (channel_.wait_readable(Deadline::in(kLastWord)) == Waited::ready) expect(type);
 }
 
 /// Tells the responder that this case ends here, and waits until it has cleaned up.

@@ -29,6 +29,11 @@ class MessageExchange {
     return read_message<Data>(expect(type));
   }
 
+  /// To be called where this end has failed: the responder, if it has, too, may know why.
+  /// @param type  of the message that it says otherwise
+  /// @throws as expect()
+  void ask_why(std::string_view type);
+
   /// Measures one case. Where `measure` fails, the responder is told to abandon the case.
   /// @throws what `measure` throws; but where the connection broke after the responder had said why
   /// it fails, what it said

@@ -60,7 +60,7 @@ std::string where_of(std::span<OpenDevice* const> devices) {
 
 /// What may come once a case's traffic is over here: it has crossed a "failed" or a "done" of ours.
 bool is_of_traffic(std::string_view type) {
-  return type == "alive" || type == "gate" || type == "finish";
+  return type == "alive" || type == "gate" || type == "end_now" || type == "finish";
 }
 
 class ClientSession {

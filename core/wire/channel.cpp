@@ -281,11 +281,11 @@ void Channel::transmit(const Json& message, Deadline deadline, bool last) {
   std::string body = message.dump(-1, ' ', false, Json::error_handler_t::replace);
   if (body.size() >
       std::min<std::size_t>(max_message_bytes_, std::numeric_limits<std::uint32_t>::max())) {
-    // Nothing was sent, so the channel stays usable.
-    throw ChannelError(Cause::protocol,
-                       fmt::format("a message of {} bytes to {} is longer than the "
-                                   "{} that it accepts",
-                                   body.size(), peer(), max_message_bytes_));
+    // Nothing was sent, so the channel stays usable: this case alone cannot be.
+    throw Unsupported(
+        "a message of {} bytes to {} is longer than the {} that it accepts: use fewer --qps or "
+        "--threads",
+        body.size(), peer(), max_message_bytes_);
   }
   // A sealed message counts once its first byte is on its way: until then another one may
   // take its place.

@@ -70,6 +70,13 @@ class Connecting(rdmameter.Test):
         self.assertEqual(run.end(10).status, rdmameter.PASS)
         self.assertEqual(max(seen), 5)  # the initiator's: those that were taken are listed without their process
 
+    @rdmameter.on(rdmameter.SOFTWARE)
+    def test_a_responder_that_cannot_take_a_connection_says_why(self):
+        server = self.serve(prefix=("env", "RDMAMETER_DEVICE_FAULTS=modify_qp@2=EINVAL"))
+        done = self.run_program(f"{server.host}", "--port", server.port, "cm_connect", "--iterations", "3",
+                                token=server.token, status=rdmameter.FAILED)
+        self.assertIn("ibv_modify_qp(INIT->RTR)", done.rows[0]["error_message"])
+
     def test_a_server_is_left_with_nothing(self):
         server = self.serve()
         self.run_program(f"{server.host}", "--port", server.port, "write_bw", "send_lat", *CM, "--qps", "4", *SHORT,

@@ -241,10 +241,10 @@ SharedPart share(const Gpu& gpu, std::uint64_t address, std::size_t bytes, bool 
   const unsigned status =
       driver().share(reinterpret_cast<const void*>(address), bytes, &fd, &offset);
   if (status != 0)
-    throw VerbsError(EIO,
-                     fmt::format("hsa_amd_portable_export_dmabuf of {}: status {:#x}; it takes a "
-                                 "kernel with CONFIG_DMABUF_MOVE_NOTIFY and CONFIG_PCI_P2PDMA",
-                                 gpu.memory, status));
+    throw Unsupported(
+        "{}: hsa_amd_portable_export_dmabuf: status {:#x}; it takes a kernel with "
+        "CONFIG_DMABUF_MOVE_NOTIFY and CONFIG_PCI_P2PDMA",
+        gpu.memory, status);
   return {.dmabuf = Descriptor{fd}, .offset = offset};
 }
 
