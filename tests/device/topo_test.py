@@ -1,12 +1,15 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """Several ranks in several shapes, over one device, every message checked."""
+import collections
+import glob
 import os
 import re
 import shutil
 import signal
 import statistics
 import subprocess
+import unittest.mock
 
 import rdmameter
 
@@ -394,6 +397,28 @@ class Impossible(Topo):
             times = [row["topology"]["setup_ns"]["bootstrap"] for row in done.rows]
             ratios.append(statistics.median(times[-30:]) / statistics.median(times[1:31]))
         self.assertLess(min(ratios), 2, ratios)
+
+    @rdmameter.on(rdmameter.SOFTWARE)
+    def test_an_exchange_that_takes_longer_than_the_loss_timeout_loses_nothing(self):
+        """No round of it does."""
+        os.environ["RDMAMETER_DEVICE_WIRE"] = "latency=40ms"
+        self.addCleanup(os.environ.pop, "RDMAMETER_DEVICE_WIRE")
+        (row,) = self.topo("mesh", "--ranks", "4", "--transport", "uc", "--traffic", "alltoall", "--schedule", "rounds",
+                           "--iterations", "2", "--warmup", "0", "--loss-timeout", "100ms").rows
+        self.assertEqual(row["bandwidth"]["messages"], 2 * 4 * 3)
+        self.assertNotIn("lost", row)
+
+    @rdmameter.on(rdmameter.SOFTWARE)
+    def test_messages_take_the_QPs_of_an_edge_in_turn(self):
+        for traffic in ("alltoall", "pairs"):
+            log = f"{self.scratch}/{traffic}"
+            with unittest.mock.patch.dict(os.environ, RDMAMETER_DEVICE_LOG=log):
+                self.topo("mesh", "--ranks", "2", "--qps-per-edge", "4", "--traffic", traffic, "--iterations", "400", "--warmup", "0")
+            posts = collections.Counter()
+            for path in glob.glob(f"{log}.*"):
+                with open(path, encoding="ascii") as file:
+                    posts.update((path, line.split()[1]) for line in file if line.startswith("posted "))
+            self.assertGreaterEqual(sum(count >= 90 for count in posts.values()), 2 * 4, (traffic, posts))
 
     def test_what_cannot_be_is_told_before_anything_starts(self):
         for arguments, reason in ((("hypercube", "--ranks", "3"), "power of two"),

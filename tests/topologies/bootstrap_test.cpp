@@ -97,6 +97,22 @@ TEST(RankLinks, RanksThatWaitForEachOtherEndAfterThreePatiences) {
   EXPECT_GE(std::chrono::steady_clock::now() - begun, 3 * kPatience);
 }
 
+TEST(RankLinks, WaitLongerForThoseThatMeasure) {
+  constexpr std::chrono::milliseconds kPatience{200};
+  const InterruptSource calm;
+  auto [first_ahead, second_behind] = connected_sockets();
+  auto [second_ahead, first_behind] = connected_sockets();
+  RankLinks first(links_with("rank 1", std::move(first_ahead), std::move(first_behind)), kPatience,
+                  calm);
+  RankLinks second(links_with("rank 0", std::move(second_ahead), std::move(second_behind)),
+                   kPatience, calm);
+  first.let_others_measure(true);
+  auto result = std::async(std::launch::async, [&] { return why_nothing_came(first); });
+  std::this_thread::sleep_for(4 * kPatience);
+  second.send_behind(0, "done");
+  EXPECT_EQ(result.get(), "received: done");
+}
+
 TEST(RankLinks, AreSealedAndAChangedByteEndsTheRun) {
   constexpr std::chrono::seconds kPatience{20};
   const InterruptSource calm;

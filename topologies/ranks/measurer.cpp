@@ -356,6 +356,7 @@ class RankMeasurer final : public TopologyMeasurer {
     for (;;) {
       own.begin(attempt);
       connect_all(own);
+      ranks_.let_others_measure(!own.taken());
       std::vector<RankResult> latest = run_all(own);
       if (!own.plan().in_rounds()) return latest;
       const bool again =

@@ -262,7 +262,7 @@ void RankQueues::build_rounds() {
   const auto add_hop = [&](std::vector<Hop*>& hops, Edge& edge, std::uint32_t to) {
     Hop& hop = own_hops_.emplace_back(hop_of_source());
     set_label(hop, label(rank_, to));
-    hop.link = edge.take();
+    hop.edge = &edge;
     hops.push_back(&hop);
   };
   round_hops_.resize(mine_.rounds.size());
@@ -345,7 +345,7 @@ void RankQueues::index_links() {
 
 void RankQueues::begin_round_trip_to(Rank first) {
   set_label(*state_.first, label(rank_, first));
-  state_.first->link = routes_[first].edges[0]->take();
+  state_.first->edge = routes_[first].edges[0];
 }
 
 void RankQueues::deliver_round_trips(bool begun_here) {

@@ -254,7 +254,10 @@ void RankRun::add_pair_stream(Rank partner, bool sends, std::uint64_t before) {
   if (arrived == 0) return lose_pair(partner, "no message came", false);
   state_.operations += arrived;
   result_.arrived += arrived;
-  if (arrives_) result_.matrix_column_ns[partner] = real(state_.elapsed_ns) / real(arrived);
+  // 0 is no time: all may have come while this rank was still in the barrier.
+  if (arrives_)
+    result_.matrix_column_ns[partner] =
+        real(std::max<std::uint64_t>(state_.elapsed_ns, 1)) / real(arrived);
 }
 
 /// Late messages come back to their sender before it answers others again.

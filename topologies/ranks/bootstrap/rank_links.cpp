@@ -116,6 +116,7 @@ void RankLinks::look_at(const Link& on, Clock::time_point begun) {
   for (const Link& link : links_)
     if ((link.gone && now - link.heard > kForLauncher) || (&link == &on && link.left))
       end(fmt::format("gone: {}; the run ends on all ranks", link.name));
+  if (others_measure_) return;
   // A silent rank is told by its neighbours, each of which may have begun to wait a patience after
   // the next one. After that, ranks that all answer wait for each other.
   if (now - begun >= (steps() + 2) * patience_)

@@ -35,6 +35,9 @@ class RankLinks {
   /// The number of links ahead, and of those behind: to ranks 2^0, 2^1... away.
   std::size_t steps() const { return links_.size() / 2; }
 
+  /// As Ranks::let_others_measure().
+  void let_others_measure(bool on) { others_measure_ = on; }
+
   /// @param step  below steps()
   void send_ahead(std::size_t step, const std::string& message) { send(links_[step], message); }
   void send_behind(std::size_t step, const std::string& message) { send(behind(step), message); }
@@ -83,7 +86,8 @@ class RankLinks {
   std::vector<Link> links_;                ///< those ahead, then those behind
   Clock::time_point told_ = Clock::now();  ///< when it last told that it waits
   std::string over_;                       ///< why the run is over; empty: it is not
-  bool passed_on_ = false;                 ///< that it is over, to all neighbours
+  bool others_measure_ = false;
+  bool passed_on_ = false;  ///< that it is over, to all neighbours
 };
 
 /// The frame that a rank sends over the links that it has, if it gives up before it has all.

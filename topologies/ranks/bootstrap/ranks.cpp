@@ -138,6 +138,7 @@ class LinkedRanks final : public Ranks {
     return received;
   }
 
+  void let_others_measure(bool on) override { links_.let_others_measure(on); }
   [[noreturn]] void abort(int status) override { job_.abort(status); }
 
  private:

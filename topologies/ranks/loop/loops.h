@@ -74,6 +74,7 @@ void round_trip(RankState& state, std::uint64_t rounds, std::uint64_t loss_ns,
     if (state.departure != nullptr) *state.departure = ++state.number;
     state.back = false;
     state.first->busy = true;
+    state.first->link = state.first->edge->take();
     ++state.leaving;
     const std::uint64_t begin = clock.now();
     send<P::kReceive>(state, *state.first, 0);
@@ -117,6 +118,8 @@ inline void await_sources(RankState& state, const RoundWork& round) noexcept {
 }
 
 /// `count` exchanges; a sample is one, from its first post to its last arrival and completion here.
+/// @param loss_ns  a message that has not come so long after the others, and after this rank's own
+///                 have left, is lost; 0: nothing ever is
 template <class P>
 void exchange(RankState& state, std::uint64_t count, std::uint64_t loss_ns,
               const typename P::Clock& clock, const StopFlag& stop) noexcept {
@@ -128,13 +131,23 @@ void exchange(RankState& state, std::uint64_t count, std::uint64_t loss_ns,
     for (const RoundWork& round : state.rounds) {
       await_sources(state, round);
       state.leaving += round.hops.size();
-      for (Hop* const hop : round.hops) send<P::kReceive>(state, *hop, 0);
+      for (Hop* const hop : round.hops) {
+        hop->link = hop->edge->take();
+        send<P::kReceive>(state, *hop, 0);
+      }
       post_lists(state);
+      std::uint64_t last = 0, seen = ~std::uint64_t{0};
       while ((state.missing | state.leaving) != 0) {
         if (!look<P>(state, stop)) [[unlikely]]
           return;
-        if (loss_ns != 0 && state.leaving == 0 && clock.now() - begin > loss_ticks) [[unlikely]]
+        if (loss_ns == 0 || state.leaving != 0) continue;
+        const std::uint64_t now = clock.now();
+        if (state.arrived != seen) {
+          seen = state.arrived;
+          last = now;
+        } else if (now - last > loss_ticks) [[unlikely]] {
           give_up(state, round);
+        }
       }
     }
     state.latency->record(clock.to_ns(clock.now() - begin));

@@ -47,6 +47,7 @@ inline std::uint32_t take_label(const std::uint8_t* at) noexcept {
 }
 
 struct CreditWindow;
+struct Edge;
 struct Link;
 struct MessageBuffer;
 
@@ -56,6 +57,8 @@ struct Hop {
   ibv_send_wr wr;  ///< must stay the first member: wr.next is the next hop's address
   MessageBuffer* buffer = nullptr;  ///< whose buffer is sent on; null: the message begins here
   Link* link = nullptr;
+  Edge* edge =
+      nullptr;  ///< of an exchange or round trip, each of whose messages takes a link of it
   CreditWindow* credit_window =
       nullptr;                      ///< of the link, for the message's class; set when it is sent
   Hop* behind = nullptr;            ///< the next one that waits for the same window
