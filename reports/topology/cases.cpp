@@ -23,15 +23,6 @@ Number median_total(const CaseSummary& summary, NamedCounts TopologyData::*membe
   });
 }
 
-/// At a time; all of them where it is not told.
-double sending_ranks(const TopologyData& topology) {
-  if (reach_of(topology.traffic) == Reach::pair_stream) return 1;
-  const auto& each = topology.rank_gbps;
-  return real(each.empty() ? topology.ranks
-                           : static_cast<std::uint64_t>(std::ranges::count_if(
-                                 each, [](double gbps) { return gbps > 0; })));
-}
-
 void add_numbers(TopologyCase& one, TopologyModels models) {
   const auto& summary = one.summary;
   one.p50_ns = median_of(summary, info_of(Metric::p50).value);

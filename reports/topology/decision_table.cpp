@@ -58,7 +58,9 @@ void add_traffic(ShapeChoice& choice, const TopologyCase& one) {
     choice.farthest_p99_ns =
         median_of(one.summary, [](const Row& row) { return farthest_ns(row, 99); });
   } else if (reach_of(topology.traffic) == Reach::between_all) {
-    if (!choice.exchange_ns || usual_schedule(topology)) choice.exchange_ns = one.p50_ns;
+    // A stream (`random`) has no such time.
+    if (one.p50_ns && (!choice.exchange_ns || usual_schedule(topology)))
+      choice.exchange_ns = one.p50_ns;
   } else if (topology.traffic == "flood" && one.rank_gbps && one.size_bytes > 0) {
     choice.rank_mmsg_per_s = *one.rank_gbps * 1e3 / (8 * real(one.size_bytes));
   }
@@ -161,12 +163,23 @@ bool uses_all_qps(const TopologyCase& one) {
   return !axes.contains("active") || axes.at("active") == "max" || axes.at("active") == one.qps_max;
 }
 
+/// Else QPs are not all that makes its rate: a star's is that of its centre's port.
+bool has_equal_ranks(const TopologyCase& one) {
+  return std::ranges::adjacent_find(one.topology->qps_per_rank, std::not_equal_to{}) ==
+         one.topology->qps_per_rank.end();
+}
+
 bool is_flood(const TopologyCase& one, std::size_t model, std::uint64_t size_bytes) {
   return one.model == model && one.size_bytes == size_bytes && one.topology->traffic == "flood";
 }
 
 std::string knee_sentence(const TopologyModel& model, const Knee& knee, std::uint64_t size_bytes) {
-  if (knee.slow == 0)
+  if (knee.undecided())
+    return fmt::format(
+        "No knee up to {} QPs of a rank{}; up to {} some repetitions are 10 % lower and others are "
+        "not.",
+        knee.fast, over_text(model), knee.most);
+  if (!knee.found())
     return fmt::format("No knee up to {} QPs of a rank{}.", knee.fast, over_text(model));
   return fmt::format("Knee{}: a rank is slower with {} QPs than with {}, which rules out {}.",
                      over_text(model), knee.slow, knee.fast,
@@ -255,7 +268,7 @@ Knee measured_knee(TopologyCases cases, std::size_t model, std::uint64_t size_by
   for (const TopologyCase& one : cases) {
     auto& by_qps = entry_of(rates, one.topology->ranks);
     if (!is_flood(one, model, size_bytes) || one.topology->yielding || one.qps_max == 0 ||
-        !uses_all_qps(one))
+        !uses_all_qps(one) || !has_equal_ranks(one))
       continue;
     for (const Row* row : one.summary.repetitions)
       if (row->bandwidth && row->bandwidth->window_ns != 0)
@@ -264,12 +277,14 @@ Knee measured_knee(TopologyCases cases, std::size_t model, std::uint64_t size_by
   Knee first, none;
   for (const auto& [ranks, by_qps] : rates) {
     const Knee knee = find_knee(by_qps);
-    if (knee.slow == 0)
+    if (!knee.found()) {
       none.fast = std::max(none.fast, knee.fast);
-    else if (first.slow == 0 || knee.slow < first.slow)
+      none.most = std::max(none.most, knee.most);
+    } else if (!first.found() || knee.slow < first.slow) {
       first = knee;
+    }
   }
-  return first.slow != 0 ? first : none;
+  return first.found() ? first : none;
 }
 
 std::vector<std::string> limit_sentences(TopologyCases cases, TopologyModels models,

@@ -310,11 +310,20 @@ std::size_t model_of(TopologyModels models, const Row& row) {
   return static_cast<std::size_t>(found - models.begin());
 }
 
+double sending_ranks(const TopologyData& topology) {
+  if (reach_of(topology.traffic) == Reach::pair_stream) return 1;
+  const auto& each = topology.rank_gbps;
+  return real(each.empty() ? topology.ranks
+                           : static_cast<std::uint64_t>(std::ranges::count_if(
+                                 each, [](double gbps) { return gbps > 0; })));
+}
+
 Number message_interval_ns(const Row& row) {
   if (!row.topology || !row.bandwidth || row.bandwidth->messages == 0 ||
       row.bandwidth->window_ns == 0 || in_rounds(reach_of(row.topology->traffic)))
     return std::nullopt;
-  return real(row.topology->ranks) * real(row.bandwidth->window_ns) / real(row.bandwidth->messages);
+  return sending_ranks(*row.topology) * real(row.bandwidth->window_ns) /
+         real(row.bandwidth->messages);
 }
 
 Number model_share(const TopologyModel& model, const Row& row) {

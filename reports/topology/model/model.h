@@ -82,7 +82,10 @@ std::string exchange_name(const TopologyData& topology);
 /// Which of topology_models() the row went into. @pre it is of a topology that was measured
 std::size_t model_of(TopologyModels models, const Row& row);
 
-/// The time from one message of a rank to its next, of a row whose rate was measured [ns].
+/// How many ranks send at a time; all of them where it is not told.
+double sending_ranks(const TopologyData& topology);
+
+/// The time from one message of a rank that sends to its next, of a row whose rate was measured [ns].
 Number message_interval_ns(const Row& row);
 
 /// Of a collective: its bound / the median time, the bound being the least time where messages go

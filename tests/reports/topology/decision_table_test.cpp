@@ -44,6 +44,16 @@ TEST(DecisionTable, HasALineForEachShapeWhateverItsTransportAndTraffic) {
   EXPECT_EQ(choices[1].rank_mmsg_per_s, std::nullopt);
 }
 
+/// A stream between all ranks is not their exchange.
+TEST(DecisionTable, KeepsTheTimeOfAnAllToAllBesideRandom) {
+  Row exchange = alltoall_row("mesh", 4, 64, 0, 1), random = exchange;
+  exchange.latency = pairs_row("mesh", 4, 64, 0, 1).latency;
+  random.topology->traffic = "random";
+  random.case_object["traffic"] = "random";
+  random.name += "/random";
+  EXPECT_TRUE(choices_of({exchange, random}).front().exchange_ns);
+}
+
 TEST(DecisionTable, ItsTitleTellsTransportsWhereEachShapeHasOne) {
   const Row mesh = pairs_row("mesh", 4, 64, 0, 1), ring = pairs_row("ring", 4, 64, 0, 1),
             udmesh = over_ud(mesh);

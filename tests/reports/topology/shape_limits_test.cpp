@@ -129,6 +129,21 @@ TEST(Knee, LiesBeforeTheFirstOfAllSlowerOnesAndRulesShapesOut) {
                           "out mesh from 256 ranks; no other shape up to 1048576 ranks."));
 }
 
+TEST(Knee, IsToldAsNotDecidedWhereRepetitionsDisagree) {
+  EXPECT_THAT(sentences_of({flood_row(15, 1, 0), flood_row(15, 1, 1), flood_row(63, 0.5, 0),
+                            flood_row(63, 1, 1)},
+                           {}),
+              ElementsAre("No knee up to 15 QPs of a rank over rc; up to 63 some repetitions are "
+                          "10 % lower and others are not."));
+}
+
+/// Its rate is that of its centre's port.
+TEST(Knee, IsNotAsStarsHaveIt) {
+  Row star = flood_row(63, 0.1);
+  star.topology->qps_per_rank = {63, 1};
+  EXPECT_EQ(knee_of_rows({flood_row(15, 1), flood_row(31, 1), star}).most, 31U);
+}
+
 TEST(Knee, IsNotMadeOfOneSlowRepetition) {
   EXPECT_EQ(knee_of_rows({flood_row(15, 1, 0), flood_row(15, 1, 1), flood_row(63, 0.5, 0),
                           flood_row(63, 1, 1)})

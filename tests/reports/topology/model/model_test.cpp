@@ -60,6 +60,14 @@ TEST(TopologyModels, WhatGoesNobodyKnowsWhereHasNoShareOfTheModel) {
   EXPECT_FALSE(model_share(model, rows.front()));
 }
 
+TEST(MessageInterval, IsThatOfTheRanksThatSend) {
+  Row row = exchange_rows("incast:3").front();
+  const double of_all_ns = *message_interval_ns(row);
+  row.topology->rank_gbps.assign(row.topology->ranks, 0);
+  row.topology->rank_gbps[1] = row.topology->rank_gbps[2] = 1;
+  EXPECT_NEAR(*message_interval_ns(row), of_all_ns * 2 / real(row.topology->ranks), 1e-6);
+}
+
 TEST(ModelShare, IsWhatTheLatenciesPromiseOverWhatTheExchangeTook) {
   std::vector<Row> rows = topology_rows();
   const TopologyModel model = topology_models(rows).front();
