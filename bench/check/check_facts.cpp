@@ -110,6 +110,13 @@ std::string cause_of(const CheckedDevice& device, std::string_view check) {
   return "";
 }
 
+bool may_be_8b10b(const Json& device) {
+  constexpr double kQdr_gbps = 10;  // of a lane
+  const auto rate_gbps = number_at(device, "rate_gbps"), lanes = number_at(device, "lanes");
+  return text_at(device, "link_layer") == "InfiniBand" && rate_gbps && lanes &&
+         *rate_gbps <= kQdr_gbps * *lanes;
+}
+
 std::string why_no_bound(const CheckSubject& subject) {
   if (!passes_links(subject.context)) return "messages pass no link";
   for (const bool is_peer : {false, true}) {
@@ -118,6 +125,8 @@ std::string why_no_bound(const CheckSubject& subject) {
     if (fact_at(device.facts, "virtual_function") == true)
       return who + " is a virtual function, which shares its link";
     if (!cause_of(device, "bond").empty()) return who + " is a bond";
+    if (may_be_8b10b(device.facts))
+      return "the coding of its link (SDR, DDR, QDR) is not in the bound";
     if (!payload_limits(device.facts).line_gbps)
       return is_peer ? "the rate of the peer's link is not known"
                      : "the rate of the link is not known";

@@ -91,7 +91,8 @@ class CheckJudge {
   void judge_devices() {
     for (const CheckedDevice& device : devices_) {
       const PayloadLimits limits = payload_limits(device.facts);
-      if (limits.slot_gbps && limits.line_gbps && *limits.slot_gbps < *limits.line_gbps)
+      const double data = may_be_8b10b(device.facts) ? 8.0 / 10 : 1;
+      if (limits.slot_gbps && limits.line_gbps && *limits.slot_gbps < data * *limits.line_gbps)
         find(device.subject, CheckReason::slot, "",
              fmt::format("{}{} carries {:.0f} Gb/s of the line's {:.0f}", device.at_end(),
                          slot_text(device.facts), *limits.slot_gbps, *limits.line_gbps));
@@ -224,12 +225,13 @@ std::vector<std::string> not_judged(std::span<const CheckSubject> subjects,
           subject.name);
       continue;
     }
+    if (subject.context.is_null()) continue;  // not measured: its verdict says why
     if (const std::string reason = why_no_bound(subject); !reason.empty())
       add("by what line and slot allow, because " + reason, subject.name);
     if (is_in_software(subject))
       add("by siblings, because a device in software is as fast as the CPU", subject.name);
     else if (std::ranges::none_of(subjects, [&](const CheckSubject& other) {
-               return &other != &subject && are_siblings(subject, other);
+               return &other != &subject && !other.together && are_siblings(subject, other);
              }))
       add("by siblings, because no other device of its kind is measured", subject.name);
   }

@@ -257,7 +257,8 @@ class CheckRun {
     std::string text = request_.brief ? printable(line) + "\n" : check_text(report, style);
     if (!style.utf8) text = to_ascii(text);
     request_.output == "-" ? tell_text(text) : print_text(text);
-    if (tally.measured == 0 && tally.failed == 0) return ExitStatus::failed;  // each was skipped
+    const bool each_was_skipped = tally.measured == 0 && tally.failed == 0 && tally.skipped > 0;
+    if (each_was_skipped) return ExitStatus::failed;
     return is_well(report) ? ExitStatus::pass : ExitStatus::regression;
   }
 

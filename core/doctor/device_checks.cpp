@@ -60,9 +60,19 @@ double slot_gbps(const fs::path& slot) {
   return speed * share * leading_number(slot / "current_link_width");
 }
 
+/// Is the link's speed one of these, as in "40 Gb/sec (4X QDR)"?
+bool has_speed(const fs::path& port, std::initializer_list<std::string_view> speeds) {
+  const std::string rate = read_line(port / "rate").value_or("");
+  return std::ranges::any_of(speeds, [&rate](std::string_view speed) {
+    return rate.ends_with(fmt::format(" {})", speed));
+  });
+}
+
 bool check_slot_rate(Examination& examination, const ActivePort& port) {
   const double slot = slot_gbps(port.device.path / "device");
-  const double link = leading_number(port.path / "rate");
+  double link = leading_number(port.path / "rate");
+  // Ten bits make a byte there (IBTA, volume 2).
+  if (!is_ethernet(port.path) && has_speed(port.path, {"SDR", "DDR", "QDR"})) link *= 8.0 / 10;
   if (slot <= 0 || link <= 0) return false;
   if (slot < threshold("slot_share_of_link") * link)
     examination.warn(fmt::format("the PCIe slot carries {:.0f} Gb/s, and the link of {} is {:.0f} "
@@ -83,7 +93,9 @@ std::optional<std::uint64_t> lanes_of(const fs::path& port) {
 bool check_link(Examination& examination, const ActivePort& port) {
   const auto lanes = lanes_of(port.path);
   if (!lanes || is_ethernet(port.path)) return false;  // Ethernet's width says nothing of its cable
-  if (static_cast<double>(*lanes) < threshold("infiniband_lanes"))
+  // HDR100, NDR200, XDR400: from HDR on a port is split into two links of two lanes.
+  const bool split = *lanes == 2 && has_speed(port.path, {"HDR", "NDR", "XDR"});
+  if (!split && static_cast<double>(*lanes) < threshold("infiniband_lanes"))
     examination.warn(
         fmt::format("the link of {} has {} of {:.0f} lanes ({})", port.name, *lanes,
                     threshold("infiniband_lanes"), read_line(port.path / "rate").value_or("")),

@@ -142,6 +142,26 @@ const std::vector<std::tuple<std::string, Weight, std::string, std::string>> kFa
     {"functions", Weight::warning, kInfiniBand + "device/uevent", "PCI_SLOT_NAME=0002:01:00.0\n"},
 };
 
+/// HDR100 and NDR200 are two lanes; of QDR's 40 Gb/s 32 are data, which this slot carries.
+TEST(Doctor, LinksOfTwoLanesFromHdrOnAndTheCodingOfQdrAreNoFault) {
+  const auto checks_of = [](const std::string& rate, const std::string& slot_speed) {
+    const SoundMachine machine;
+    machine.write(kInfiniBand + "ports/1/rate", rate + "\n");
+    for (const char* which : {"current", "max"})
+      machine.write(kInfiniBand + "device/" + which + "_link_speed", slot_speed + "\n");
+    std::vector<std::string> checks;
+    for (const Finding& finding : machine.examined().findings) checks.push_back(finding.check);
+    return checks;
+  };
+  using testing::Contains, testing::Not;
+  for (const char* rate : {"100 Gb/sec (2X HDR)", "200 Gb/sec (2X NDR)", "400 Gb/sec (4X NDR)"})
+    EXPECT_THAT(checks_of(rate, "64.0 GT/s PCIe"), Not(Contains("link"))) << rate;
+  EXPECT_THAT(checks_of("50 Gb/sec (1X HDR)", "64.0 GT/s PCIe"), Contains("link"));
+  EXPECT_THAT(checks_of("50 Gb/sec (2X EDR)", "64.0 GT/s PCIe"), Contains("link"));
+  EXPECT_THAT(checks_of("40 Gb/sec (4X QDR)", "2.5 GT/s PCIe"), Not(Contains("slot_rate")));
+  EXPECT_THAT(checks_of("56 Gb/sec (4X FDR)", "2.5 GT/s PCIe"), Contains("slot_rate"));
+}
+
 TEST(Doctor, CpusOfFartherNodesAreNoFaultWhereThereIsANearOne) {
   const SoundMachine machine;
   machine.write("proc/self/status", "CapEff:\t0000000000000000\nCpus_allowed_list:\t0-1\n");
