@@ -248,6 +248,9 @@ AbPlan plan_of(const AbArguments& options, const Invocation& invocation) {
                         read_side("b", options.against_itself ? options.a : options.b)},
               .common = options.common,
               .looks = options.blocks ? std::vector{*options.blocks} : kLooks};
+  for (const std::string& argument : invocation.benchmark_arguments)
+    if (argument.starts_with("--benchmark_repetitions"))
+      throw UsageError("ab: {}: --blocks says how often each case is measured", argument);
   plan.common.insert(plan.common.end(), invocation.benchmark_arguments.begin(),
                      invocation.benchmark_arguments.end());
   return plan;
@@ -284,8 +287,10 @@ std::set<std::size_t> measured_cases(const Comparison& comparison, const Compara
 
 /// Indexes of the cases that are suspect or inconclusive so far, where the gates ask
 /// for their times.
-std::set<std::size_t> open_cases(const std::string& output, const ComparisonOptions& how) {
-  const Comparable measured = read_comparable(output);
+std::set<std::size_t> open_cases(const std::string& output, const VerdictOptions& verdict,
+                                 const ComparisonOptions& how) {
+  Comparable measured = read_comparable(output);
+  add_noise(verdict, measured);
   const Comparison comparison = compare_sides(measured, how);
   return measured_cases(comparison, measured, [&](const CaseComparison& one) {
     return comparison.gated(one) && is_open(one.verdict);
@@ -335,7 +340,7 @@ ExitStatus measure_and_compare(const AbArguments& options, const Invocation& inv
   std::optional<ScratchDirectory> scratch;  // where no file is asked for
   const std::string output =
       options.output.empty() ? scratch.emplace().file("result.json") : options.output;
-  measure_sides(plan, cases, output, [&] { return open_cases(output, how); });
+  measure_sides(plan, cases, output, [&] { return open_cases(output, options.verdict, how); });
   Comparable measured = read_comparable(output);
   add_noise(options.verdict, measured);
   if (options.against_itself) record_noise(output, measured);

@@ -131,7 +131,8 @@ ExitStatus judge_files(const CiArguments& options, const Runs& runs, const Invoc
       throw MeasurementError(
           "cases failed, as said above, so {} is no base. What was measured is in it", result);
     print_lines(
-        "Nothing is judged without --base or --base-binary. {} can be a --base from now on.\n",
+        "Nothing is judged without --base or --base-binary. {} can be a --base from now on, from "
+        "another folder than --out.\n",
         result);
     return options.verdict.inconclusive_ok ? ExitStatus::pass : ExitStatus::inconclusive;
   }
@@ -176,7 +177,16 @@ void check(const CiArguments& options) {
   if (!options.base_binary.empty() && access(options.base_binary.c_str(), X_OK) != 0)
     throw UsageError("--base-binary {}: cannot be executed: {}", options.base_binary,
                      std::strerror(errno));
-  if (!options.base.empty()) read_comparable(options.base);  // before minutes of measuring
+  if (options.base.empty()) return;
+  read_comparable(options.base);  // before minutes of measuring
+  const std::filesystem::path base(options.base);
+  std::error_code ignored;
+  const auto folder = base.has_parent_path() ? base.parent_path() : ".";
+  if (std::filesystem::equivalent(folder, options.directory, ignored))
+    throw UsageError(
+        "ci: --base {} is in --out {}, whose files this run writes anew: it would be compared with "
+        "itself. Keep the base in another folder",
+        options.base, options.directory);
 }
 
 ExitStatus ci(CiArguments options, const Invocation& invocation) {

@@ -12,6 +12,7 @@
 #include "core/engine/null/null_measurer.h"
 #include "core/engine/search/sweep_measurer.h"
 #include "core/server/server.h"
+#include "core/wire/watcher.h"
 
 namespace rdmameter {
 namespace {
@@ -43,7 +44,16 @@ class MeasurerByPattern final : public MeasurerOver {
       : MeasurerOver(*traffic), traffic_(std::move(traffic)), control_(std::move(control)) {}
 
   Outcome measure(const TestCase& test_case) override {
-    return (test_case.needs_responder() ? traffic_ : control_)->measure(test_case);
+    if (test_case.needs_responder()) return traffic_->measure(test_case);
+    // Meanwhile nothing else is said to the responder, which waits kIdle for the next case.
+    static constexpr std::chrono::seconds kEvery{30};
+    traffic_->say_alive();
+    const WatchThread awake([this](const EventFd& done) {
+      const InterruptSource none;
+      while (wait_for(-1, 0, Deadline::in(kEvery), none, &done) == Waited::deadline)
+        traffic_->say_alive();
+    });
+    return control_->measure(test_case);
   }
 
  private:
@@ -115,7 +125,10 @@ std::unique_ptr<Measurer> make_measurer(const RunTarget& asked, std::span<const 
     return std::make_unique<FailedMeasurer>(nullptr);
   RunTarget target = asked;
   std::unique_ptr<RemoteServer> server;
-  if (target.remote && first_of(cases, &TestCase::needs_responder)) {
+  const bool beside = std::ranges::any_of(cases, [](const PlannedCase& planned) {
+    return planned.background != nullptr && planned.why_skipped.empty();
+  });
+  if (target.remote && (beside || first_of(cases, &TestCase::needs_responder) != nullptr)) {
     server = std::make_unique<RemoteServer>(*target.remote, interrupt);
     target.session = with_server(target.session, *server);
   }

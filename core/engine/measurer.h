@@ -51,6 +51,9 @@ class Measurer {
 
   /// Tells the responder of a row, which it may show. Does nothing where that is not possible.
   virtual void tell_responder(const Json&) {}
+  /// Something else is measured meanwhile: the responder, if there is one, is to wait for the next
+  /// case. Not during measure().
+  virtual void say_alive() {}
 
   /// The two ends, as the result file's `initiator` and `responder` (null: there is none).
   virtual Json initiator_environment() const { return nullptr; }
@@ -64,6 +67,7 @@ class MeasurerOver : public Measurer {
   explicit MeasurerOver(Measurer& inner) : inner_(inner) {}
 
   bool usable() const override { return inner_.usable(); }
+  void say_alive() override { inner_.say_alive(); }
   void tell_responder(const Json& row) override { inner_.tell_responder(row); }
   Json initiator_environment() const override { return inner_.initiator_environment(); }
   Json responder_environment() const override { return inner_.responder_environment(); }

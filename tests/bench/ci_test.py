@@ -123,6 +123,13 @@ class Ci(unittest.TestCase):
             self.assertIn(says, result.stderr)
             self.assertNotIn("run 1", result.stderr)
 
+    def test_refuses_a_base_that_it_would_write_anew(self):
+        base = self.base()
+        result = self.ci(["work"], "--base", base, out="base")
+        self.assertEqual(result.returncode, USAGE, result)
+        self.assertIn("would be compared with itself", result.stderr)
+        self.assertTrue(os.path.exists(base))
+
     def test_says_where_the_host_stands(self):
         result = self.ci(["work"], plan=PLAN.replace('device = "null", ', ""))
         self.assertEqual(result.returncode, USAGE, result)

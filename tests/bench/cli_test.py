@@ -479,6 +479,11 @@ class NullDevice(unittest.TestCase):
             self.assertEqual(shown.returncode, 0, shown.stderr)
             self.assertIn("write_lat", shown.stdout)
 
+    def test_ab_takes_no_repetitions_of_google_benchmark(self):
+        result = run("ab", "--b", "--inline max", "--benchmark_repetitions=5", "--", "--device", "null", "write_lat")
+        self.assertEqual(result.returncode, 2, result)
+        self.assertIn("--blocks says how often", result.stderr)
+
     def test_a_case_of_which_no_request_fell_due_has_failed_and_the_next_is_measured(self):
         result = run("run", "--device", "null", "write_load", "write_lat", "--rate", "500", "--arrivals", "fixed", "--warmup", "0",
                      "--duration", "1ms", "-o", "-")

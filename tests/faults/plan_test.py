@@ -210,6 +210,17 @@ class Lies(wire.Test):
                 self.assert_disbelieved(kind, key, value, {"endpoint": 'endpoint: the key "lid" is missing', "verdict": 'the key "checked_bytes" is missing',
                      "total": "the totals are not of"}.get(key, rf"\b{key}(\[\d+\])? (is|are|has) "), *arguments)
 
+    def test_a_server_hears_of_a_client_that_measures_without_it(self):
+        """It waits two minutes for the next case."""
+        heard = []
+        def note(message):
+            heard.append(message["type"])
+            return message
+        between = wire.Between(self.port, lambda message: message, up=note)
+        self.run_program(f"127.0.0.1:{between.port}", "reg_mr", "write_lat", "--iterations", "20")
+        between.end()
+        self.assertLess(heard.index("alive"), heard.index("prepare"))
+
     def test_a_client_takes_no_threads_within_its_one(self):
         """What they say is not looked at there, so the one endpoint beside them could say what it likes."""
         def change(message):

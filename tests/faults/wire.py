@@ -187,19 +187,20 @@ class FakeServer:
 
 
 class Between:
-    """Stands between a client and the server at `port`, and may change what the server says.
+    """Stands between a client and the server at `port`, and may change what they say.
 
-    `change(message)` returns what the client hears instead. Without a token only: what is proved holds.
+    `change(message)` returns what the client hears instead, `up(message)` what the server does. Without a token only: what is
+    proved holds.
     """
 
-    def __init__(self, port, change):
+    def __init__(self, port, change, up=lambda message: message):
         def answer(client):
             server = Peer.to(port)
-            up = threading.Thread(target=self.pump, args=(client, server, lambda message: message), daemon=True)
-            up.start()
+            upward = threading.Thread(target=self.pump, args=(client, server, up), daemon=True)
+            upward.start()
             self.pump(server, client, change)
             client.socket.close()
-            up.join(60)
+            upward.join(60)
         self.fake = FakeServer(answer)
         self.port, self.end = self.fake.port, self.fake.end
 
