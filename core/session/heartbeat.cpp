@@ -21,11 +21,17 @@ double seconds_in_flight(const TestCase& test_case, double bytes_per_s) {
       kMax_s);
 }
 
+/// What a ping that is lost takes, in which nothing goes on.
+std::chrono::nanoseconds loss_of(const TestCase& test_case) {
+  const bool pings = test_case.pattern == Pattern::ping_pong && !test_case.reliable();
+  return std::chrono::nanoseconds(pings ? test_case.loss_timeout_ns : 0);
+}
+
 /// A completion is the only sign of progress, and what must go through before one is certain can be
 /// gigabytes on a slow device.
 std::chrono::seconds patience_of(const TestCase& test_case) {
   constexpr double kSlowest_bytes_per_s = 4 << 20;
-  return kSilence +
+  return kSilence + std::chrono::ceil<std::chrono::seconds>(loss_of(test_case)) +
          std::chrono::seconds(static_cast<int>(seconds_in_flight(test_case, kSlowest_bytes_per_s)));
 }
 
@@ -34,7 +40,8 @@ std::chrono::seconds patience_of(const TestCase& test_case) {
 std::chrono::nanoseconds orderly_end_within(const TestCase& test_case) {
   constexpr double kSlow_bytes_per_s = 64 << 20;
   const std::chrono::duration<double> drain{seconds_in_flight(test_case, kSlow_bytes_per_s)};
-  return kOrderlyEnd + std::chrono::duration_cast<std::chrono::nanoseconds>(drain);
+  return kOrderlyEnd + loss_of(test_case) +
+         std::chrono::duration_cast<std::chrono::nanoseconds>(drain);
 }
 
 Heartbeat::Heartbeat(Channel& channel, Side& side, const TestCase& test_case)

@@ -98,6 +98,9 @@ std::string why_not_in_memory(const TestCase& c) {
         "a byte tells a message from the QP's last one, and with more than {0} QPs that had the "
         "same number: use --qps {0} or fewer, or write_imm_lat",
         kMostByOneByte);
+  if (by_memory && !c.reliable() && c.qps > 1)
+    return "over UC a lost message leaves the two ends at different QPs, each waiting for the "
+           "other: use --qps 1, write_imm_lat, or --transport rc";
   if (by_memory && c.wait == Wait::event)
     return "an RDMA WRITE raises no event where it arrives: use write_imm_lat, or another --wait";
   if (by_memory && c.relaxes_ordering())

@@ -212,7 +212,7 @@ std::vector<std::uint64_t> due_of_threads(TestCase test_case, std::uint64_t thre
   test_case.threads = threads;
   for (std::uint64_t thread = 0; thread < threads; ++thread) {
     test_case.path.first_qp = thread * test_case.qps;
-    std::uint64_t due_ns = 0;
+    std::uint64_t due_ns = 0 - early_ns(test_case);
     for (const std::uint64_t gap : draw_gaps_ns(test_case, thread)) due.push_back(due_ns += gap);
   }
   std::ranges::sort(due);
@@ -224,6 +224,9 @@ TEST(Gaps, OfThreadsAreTogetherThoseOfTheRate) {
   test_case.qps = 2;
   for (const std::uint64_t burst : {1, 4}) {
     test_case.arrivals = burst == 1 ? ArrivalPattern::fixed : ArrivalPattern{burst};
+    TestCase of_three = test_case;
+    of_three.threads = 3;
+    EXPECT_EQ(draw_gaps_ns(of_three, 0).front(), 3 * burst * 2 * kService_ns) << "in a circle";
     const auto due = due_of_threads(test_case, 3);
     ASSERT_EQ(due.size(), 900U);
     for (std::size_t i = 0; i < due.size(); ++i)

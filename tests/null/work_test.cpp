@@ -66,6 +66,19 @@ TestCase numbered_bandwidth(Transport transport, std::uint64_t size_bytes, std::
   return test_case;
 }
 
+TEST(Layout, EachWrOfAChainHasASlotOfItsOwnWhereMessagesAreNumbered) {
+  for (const Transport transport : {Transport::uc, Transport::ud})
+    for (const std::uint64_t depth : {128, 129, 256, 700, 1000})
+      for (const std::uint64_t signal_every : {1, 32, 50, 64}) {
+        TestCase test_case = numbered_bandwidth(transport, 64, depth);
+        test_case.queues.signal_every = signal_every;
+        ASSERT_EQ(numbers_sent(test_case), NumberPlace::payload);
+        EXPECT_EQ(send_chain_length(test_case, Role::initiator),
+                  layout_of(test_case, Role::initiator).source.slots)
+            << depth << " " << signal_every;
+      }
+}
+
 TEST(Layout, NoTwoPostedReceivesShareASlotWhereMessagesAreRead) {
   for (const Transport transport : {Transport::uc, Transport::ud})
     for (const std::uint64_t size : {4, 64, 1024, 4096})

@@ -53,9 +53,16 @@ void add_backlog(LoadData& sum, const LoadData& more) {
 
 }  // namespace
 
+std::uint64_t early_ns(const TestCase& test_case) {
+  if (test_case.arrivals == ArrivalPattern::poisson) return 0;
+  const std::uint64_t threads = test_case.threads * test_case.devices();
+  const std::uint64_t later = threads - 1 - test_case.path.first_qp / test_case.qps;
+  return static_cast<std::uint64_t>(std::llround(static_cast<double>(later * test_case.burst()) *
+                                                 1e9 / messages_per_s(test_case)));
+}
+
 std::vector<std::uint64_t> draw_gaps_ns(const TestCase& test_case, std::uint64_t seed) {
   const auto threads = static_cast<double>(test_case.threads * test_case.devices());
-  const auto thread = static_cast<double>(test_case.path.first_qp / test_case.qps);
   const double mean_ns = threads * 1e9 / messages_per_s(test_case);
   const std::uint64_t burst = test_case.burst();
   const double period_ns = mean_ns * static_cast<double>(burst);
@@ -67,7 +74,7 @@ std::vector<std::uint64_t> draw_gaps_ns(const TestCase& test_case, std::uint64_t
   };
   std::vector<std::uint64_t> gaps(gap_count(test_case));
   const bool random = test_case.arrivals == ArrivalPattern::poisson;
-  double due_ns = random ? 0 : ((thread + 1) / threads - 1) * period_ns;
+  double due_ns = 0;
   std::uint64_t before = 0;
   for (std::size_t i = 0; i < gaps.size(); ++i) {
     if (random)
@@ -139,6 +146,7 @@ OpenLoopSchedule::OpenLoopSchedule(const TestCase& test_case, std::uint64_t seed
       loop_(std::make_unique<OpenLoop>()) {
   loop_->gaps_ns = gaps_ns_.data();
   loop_->gap_count = gaps_ns_.size();
+  loop_->early_ns = early_ns(test_case);
   loop_->interval_ns = test_case.interval();
   if (!test_case.mixed()) return;
   mix_ = mix_of(test_case);

@@ -22,10 +22,15 @@ inline constexpr std::uint64_t kMaxGaps = 1 << 20;
 /// mean is that of the rate, but for what chance makes of random ones.
 ///
 /// Of several threads, on one device or several, each has its part of the rate. Random arrivals of
-/// all are then again those of a Poisson process; of others, the threads have a burst each in turn.
+/// all are then again those of a Poisson process; of others, the threads have a burst each in turn,
+/// by early_ns(): the gaps are read in a circle, so they are alike in all threads.
 /// @param test_case  of a thread: path.first_qp says which
 /// @param seed       the same gives the same
 std::vector<std::uint64_t> draw_gaps_ns(const TestCase& test_case, std::uint64_t seed);
+
+/// How long before the end of its gap a thread's first request is due [ns].
+/// @param test_case  as of draw_gaps_ns()
+std::uint64_t early_ns(const TestCase& test_case);
 
 /// The part of the mix that each request of a thread is of, by its number in mix_of(): as many as
 /// there are gaps. Each is drawn by itself, with the parts' weights.

@@ -100,11 +100,20 @@ Area one_sided_area(const TestCase& test_case) {
   return result;
 }
 
+/// As many slots as the WRs of a chain (send_chain_length()), so that no number is written into a
+/// message that is still in flight.
+std::uint64_t own_slots(const TestCase& test_case) {
+  const std::uint64_t period = std::lcm(test_case.queues.signal_every, test_case.queues.post_list);
+  return (test_case.queues.depth + period - 1) / period * period;
+}
+
 /// Where requests take their data from, or reads and atomics bring theirs to.
 Area request_area(const TestCase& test_case) {
   Area result = area(test_case, test_case.queues.sge, 0);
   set_paired_slots(test_case, result,
                    test_case.one_sided() ? area(test_case, 1, 0).stride_bytes : 0);
+  if (test_case.pattern == Pattern::bandwidth && !test_case.reliable() && !test_case.one_sided())
+    set_slots(test_case, result, result.stride_bytes, own_slots(test_case));
   return result;
 }
 
@@ -189,7 +198,7 @@ NumberPlace numbers_sent(const TestCase& test_case) {
   if (test_case.immediate()) return NumberPlace::immediate;
   const Area source = request_area(test_case);
   const bool fits = cpu_reaches(test_case.initiator.memory) &&
-                    source.slots >= test_case.queues.depth &&
+                    source.slots >= own_slots(test_case) &&
                     source.pieces.front().length >= kNumberBytes;
   return fits ? NumberPlace::payload : NumberPlace::none;
 }

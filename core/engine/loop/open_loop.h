@@ -100,8 +100,8 @@ class OpenLoopRun {
         begin_(clock.now()),
         last_due_(begin_),
         completed_at_{begin_, begin_},
-        arriving_(load_, begin_, clock),
-        posting_(load_, begin_, clock),
+        arriving_(load_, begin_ - clock.to_ticks(load_.early_ns), clock),
+        posting_(load_, begin_ - clock.to_ticks(load_.early_ns), clock),
         turns_(loop_state.watch, begin_) {
     load_.backlog.interval_ticks = clock.to_ticks(load_.interval_ns);
   }

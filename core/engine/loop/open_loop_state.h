@@ -61,6 +61,7 @@ struct OpenLoop {
   // Set before the loop runs.
   const std::uint64_t* gaps_ns = nullptr;  ///< before each request, read in a circle
   std::size_t gap_count = 0;
+  std::uint64_t early_ns = 0;  ///< the first is due so long before its gap is over: a thread's turn
   std::uint64_t interval_ns = 1'000'000'000;  ///< of the series
 
   // Of the requests behind the warm-up.

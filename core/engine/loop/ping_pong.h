@@ -173,10 +173,8 @@ LoopResult ping(LoopState& loop_state, const typename P::Clock& clock, std::uint
     ++sequence;
     if constexpr (By::kNumbered) By::put(*list, sequence);
     const std::uint64_t sent = clock.now();
-    if (sent >= last) [[unlikely]] {
-      --sequence;  // of no message: the other end counts those that come
+    if (sent >= last) [[unlikely]]
       break;
-    }
     if (const int error = P::Post::post(loop_state, *list->lane, list->head); error != 0)
         [[unlikely]] {
       end = post_failure(error);
@@ -268,8 +266,12 @@ LoopResult ping_pong_initiator(LoopState& loop_state, const LoopPlan& plan,
   forget_warm_up(loop_state);
   if constexpr (kWatched<By>) loop_state.watch->begin(*tally.scratch, plan.warmup, clock);
   return measure(plan, tally, [&](std::uint64_t rounds, std::uint64_t duration_ns) {
-    return ping<By, Lossy, P>(loop_state, clock, rounds, duration_ns, loss_ticks, stop,
-                              *tally.latency, tally);
+    const std::uint64_t number = loop_state.sequence - tally.operations;
+    const LoopResult end = ping<By, Lossy, P>(loop_state, clock, rounds, duration_ns, loss_ticks,
+                                              stop, *tally.latency, tally);
+    // Not that of a message which the end of a slice left out: a QP has its next number each turn.
+    loop_state.sequence = static_cast<std::uint8_t>(number + tally.operations);
+    return end;
   });
 }
 

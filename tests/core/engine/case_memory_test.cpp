@@ -75,7 +75,7 @@ TEST(CaseMemory, OfManyThreadsReceiversIsBoundedByShallowerQueues) {
   TestCase test_case = bandwidth_case(Opcode::send);
   test_case.transport = Transport::uc;
   test_case.size_bytes = 64 << 10;
-  test_case.queues.depth = 8;
+  test_case.queues.depth = test_case.queues.signal_every = 8;
   test_case.qps = 64;
   test_case.threads = 32;
   ASSERT_TRUE(reads_receives(test_case));

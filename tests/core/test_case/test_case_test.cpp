@@ -225,6 +225,13 @@ TEST(WhyImpossible, TellsNoMoreThan255QPsApartByOneByte) {
   EXPECT_EQ(why_impossible(with(default_case(Opcode::send, Pattern::ping_pong), "qps", "256")), "");
 }
 
+TEST(WhyImpossible, LeavesNoTwoEndsAtDifferentQPs) {
+  const TestCase over_uc =
+      with(default_case(Opcode::rdma_write, Pattern::ping_pong), "transport", "uc");
+  EXPECT_EQ(why_impossible(over_uc), "");
+  EXPECT_THAT(why_impossible(with(over_uc, "qps", "2")), HasSubstr("--qps 1"));
+}
+
 TEST(WhyImpossible, SaysOfASweepOfLargeBurstsThatItsFirstRateIsTooLow) {
   const TestCase sweep =
       with(default_case(Opcode::rdma_write, Pattern::open_loop), "rate", "sweep");
@@ -309,6 +316,7 @@ TEST(ParseRate, TakesMessagesAndBitsPerSecondAnd1000BasedSuffixes) {
   EXPECT_EQ(parse_rate("1.500000k"), 1'500U);
   EXPECT_EQ(parse_rate("0.250000k"), 250U);
   EXPECT_EQ(parse_rate("7"), 7U);
+  EXPECT_EQ(parse_rate("10GB/s"), std::nullopt) << "bytes";
   EXPECT_EQ(parse_rate("2.5Gb/s"), kBitRate | 2'500'000'000U);
   EXPECT_EQ(parse_rate("100mb/s"), kBitRate | 100'000'000U);
   for (const char* text : {"", "k", "0", "0Gb/s", "1.5", "20kk", "-1", "2G", "1001M", "11000Gb/s",
