@@ -121,7 +121,7 @@ class Judge {
     const auto add = [&](Metric metric, bool asked) {
       MetricSweep found =
           batches_.replication == Replication::blocks
-              ? sweep_of_blocks(pairs, metric, options_.floors)
+              ? sweep_of_blocks(pairs, metric, options_.floors, options_.noise)
               : sweep_of_runs(pairs, metric, options_.floors, options_.noise, batches_);
       bool any = false;
       for (std::size_t k = 0; k < pairs.size(); ++k) {

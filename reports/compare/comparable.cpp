@@ -31,7 +31,11 @@ WorkPerMessage work_per_message(const Row& row, const std::string& where) {
     const Json& count = fact_at(row.case_object, key);
     return count.is_number_unsigned() ? count.get<std::uint64_t>() : 1;
   };
-  const std::uint64_t messages = row.bandwidth ? row.bandwidth->traffic_messages : row.iterations;
+  // Where both ends send the counts are of the initiator's own messages, each of which is a WR.
+  const bool both = row.bandwidth && fact_at(row.case_object, "bidirectional") == true;
+  const std::uint64_t messages = both && row.work.contains("wrs") ? counted.at("wrs").count()
+                                 : row.bandwidth                  ? row.bandwidth->traffic_messages
+                                                                  : row.iterations;
   const std::uint64_t loops =
       count_of("threads") * count_of("sharers") * std::max<std::uint64_t>(1, row.per_device.size());
   const std::uint64_t before = row.bandwidth ? 0 : count_at(row.case_object, "warmup") * loops;

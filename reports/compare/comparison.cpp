@@ -295,7 +295,7 @@ Noises noise_of(const Comparable& file) {
   const std::vector<Pair> pairs = pairs_of_sides(file);
   Noises noise;
   for (const Metric metric : {Metric::p50, Metric::gbps}) {
-    const MetricSweep sweep = sweep_of_blocks(pairs, metric, {});
+    const MetricSweep sweep = sweep_of_blocks(pairs, metric, {}, {});
     for (std::size_t i = 0; i < pairs.size(); ++i) {
       const Effect& effect = sweep.effects[i];
       if (!effect.problem.empty() || !judges(metric, *pairs[i].base)) continue;

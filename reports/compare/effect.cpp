@@ -186,7 +186,8 @@ std::vector<double> block_differences(const Pair& pair, Metric metric) {
   return block_logarithms(pair, metric).differences;
 }
 
-MetricSweep sweep_of_blocks(const std::vector<Pair>& pairs, Metric metric, const Floors& floors) {
+MetricSweep sweep_of_blocks(const std::vector<Pair>& pairs, Metric metric, const Floors& floors,
+                            const Noises& noise) {
   MetricSweep sweep{.effects = std::vector(pairs.size(), Effect{.metric = metric}),
                     .batches = {.metric = metric}};
   std::vector<std::vector<double>> differences;
@@ -223,7 +224,7 @@ MetricSweep sweep_of_blocks(const std::vector<Pair>& pairs, Metric metric, const
                             .replicate_degrees = own[i].degrees};
     effect.interval = ratios_of(metric, student_bounds(estimate, change, 0.025, quantiles));
     effect.worst = std::exp(student_bounds(estimate, change, 0.05, quantiles).high);
-    set_limits(effect, std::sqrt(own[i].variance / 2), 0, floors);
+    set_limits(effect, std::sqrt(own[i].variance / 2), noise_beyond(noise, pairs[i]), floors);
   }
   return sweep;
 }

@@ -91,7 +91,8 @@ MetricSweep sweep_of_runs(const std::vector<Pair>& pairs, Metric metric, const F
                           const Noises& noise, const Batches& batches);
 
 /// Two sides of one measuring run. Which block a value is of says Replicate::repetition.
-MetricSweep sweep_of_blocks(const std::vector<Pair>& pairs, Metric metric, const Floors& floors);
+MetricSweep sweep_of_blocks(const std::vector<Pair>& pairs, Metric metric, const Floors& floors,
+                            const Noises& noise);
 
 /// Differences of a case's logarithms block by block, above 0 where NEW is worse; blocks that lack
 /// either side's value are left out.

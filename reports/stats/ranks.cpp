@@ -148,7 +148,8 @@ Interval median_interval(std::span<const double> values, double confidence, std:
 
 std::size_t rank_of_bound(std::size_t m, std::size_t n, double confidence) {
   const double tail = (1 - confidence) / 2;
-  if (m + n <= kMaxExact) return exact_rank(m, n, tail);
+  // Of a single value the normal approximation has no rank at all.
+  if (m + n <= kMaxExact || std::min(m, n) == 1) return exact_rank(m, n, tail);
   const auto a = static_cast<double>(m), b = static_cast<double>(n);
   const double z = student_t_quantile(tail, INFINITY);
   return static_cast<std::size_t>(a * b / 2 - z * std::sqrt(a * b * (a + b + 1) / 12));

@@ -209,7 +209,7 @@ TEST(RetransmitStalls, WhereOnlyTheInitiatorRequestsAreThoseItsDriverCounts) {
   row.device_counters["responder"] = {{"local_ack_timeout_err", 3}};
   const std::vector<UncountedEnd> uncounted{{"responder", "ionic"}};
   for (const char* test : {"read_lat", "fetch_add_lat", "cmp_swap_load", "flush_lat", "write_load",
-                           "mix_load", "send_cqe_lat"}) {
+                           "mix_load", "send_cqe_lat", "write_bw"}) {
     row.name = std::string(test) + "/rc/size:64";
     const CaseSummary summary{row.case_object, {&row}};
     EXPECT_EQ(samples(stalls_of(summary, uncounted).value(), StallCause::timeout), 0u) << test;

@@ -150,6 +150,17 @@ TEST(RowJson, LatencyOverTimeHasOneNumberForEachInterval) {
   }
 }
 
+/// 2^53 ns are 104 days, and 9 PB.
+TEST(RowJson, TimesSinceTheStartOfAMachineAndBytesOfDevicesMayBeLarge) {
+  Row blamed = blamed_row(), shared = per_device_row();
+  blamed.blame->stalls.at(0).monotonic_ns = 9'100'000'000'000'000;
+  shared.per_device.at(0).bytes = 1ULL << 60;
+  for (const Row& row : {blamed, shared}) {
+    const Json json = row_to_json(row);
+    EXPECT_EQ(row_to_json(row_from_json(json, "here")), json);
+  }
+}
+
 TEST(RowJson, BlameIsReadBack) {
   const Row row = row_from_json(row_to_json(blamed_row()), "here");
   EXPECT_EQ(row.blame->late, 2U);

@@ -1049,6 +1049,22 @@ TEST(Comparable, CountsALatencysWarmUpTooOfEachOfItsLoops) {
     }
 }
 
+/// Its counts are of one direction, and how much of all that is differs from run to run.
+TEST(Comparable, CountsTheWorkOfABandwidthOfBothDirectionsByTheMessagesOfItsOwn) {
+  const ScratchDirectory scratch;
+  for (const std::uint64_t of_both : {1714, 866}) {
+    const std::string path = scratch.path(fmt::format("{}.json", of_both));
+    Row row = bandwidth_row(64, 0, 1);
+    row.case_object["bidirectional"] = true;
+    row.bandwidth->traffic_messages = of_both;
+    row.work = {{"wrs", 700}, {"doorbells", 350}};
+    ResultWriter(path, sample_context()).append(row);
+    const auto work = read_comparable(path).sides[0].at(0).replicates.at(0).work;
+    EXPECT_EQ(work.at("wrs"), 1);
+    EXPECT_EQ(work.at("doorbells"), 0.5);
+  }
+}
+
 Comparable read_mix() {
   const ScratchDirectory scratch;
   const std::string path = scratch.path("r.json");

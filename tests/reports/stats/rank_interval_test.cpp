@@ -20,6 +20,8 @@ TEST(RankInterval, LeavesOutWhatTheTablesSay) {
 
 TEST(RankInterval, OfFewerThanFourASideIsWithoutBounds) {
   EXPECT_EQ(rank_of_bound(3, 3, 0.95), 0U);
+  EXPECT_EQ(rank_of_bound(1, 64, 0.95), 1U);
+  EXPECT_EQ(rank_of_bound(100, 1, 0.95), 2U);
   const Interval bounds = rank_interval(Values{1, 2, 3}, Values{1, 2, 3}, 0.95);
   EXPECT_TRUE(std::isinf(bounds.low));
   EXPECT_TRUE(std::isinf(bounds.high));
