@@ -32,7 +32,8 @@ struct Counted {
   std::uint64_t of(StallCause cause) const { return events[static_cast<std::size_t>(cause)]; }
 };
 
-/// Does that end send requests? A responder does where each message has an answer.
+/// Does that end send requests on which a sample waits? A responder does where each message has an
+/// answer.
 /// @param end  "initiator" or "responder"
 bool sends_requests(const CaseSummary& summary, std::string_view end) {
   if (end == "initiator") return true;
@@ -40,7 +41,7 @@ bool sends_requests(const CaseSummary& summary, std::string_view end) {
   const bool one_sided = test.starts_with("read_") || test.starts_with("fetch_add_") ||
                          test.starts_with("cmp_swap_") || test.starts_with("flush_") ||
                          test == "write_load" || test == "mix_load";
-  return !one_sided && !test.ends_with("_cqe_lat");
+  return !one_sided && !test.ends_with("_cqe_lat") && !test.ends_with("_bw");
 }
 
 /// @param counted  nullptr: the end's events are no cause of stalls

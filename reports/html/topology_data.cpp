@@ -37,7 +37,8 @@ std::function<Number(const Prediction&)> at_size(std::uint64_t size_bytes,
 
 Number rank_gbps(const Row& row) {
   const Number gbps = info_of(Metric::gbps).value(row);
-  return gbps ? Number(*gbps / static_cast<double>(row.topology->ranks)) : std::nullopt;
+  const double senders = sending_ranks(*row.topology);
+  return gbps && senders > 0 ? Number(*gbps / senders) : std::nullopt;
 }
 
 Number known_sum(const NamedCounts& amounts) {
@@ -74,7 +75,9 @@ Json measured_points(TopologyCases cases, const ModelShape& shape, const Quantit
   std::map<std::uint64_t, std::vector<double>> by_ranks;
   for (const TopologyCase& one : cases) {
     const std::string& exchange = quantity.exchange;
+    // Those whose ranks have the QPs of a larger graph are none of their own one.
     if (shape_of(one.summary.first()) == shape &&
+        count_at(one.summary.first().case_object, "inflate") == 0 &&
         quantity.size_bytes.value_or(one.size_bytes) == one.size_bytes &&
         (exchange.empty() || exchange_name(*one.topology) == exchange))
       for (const Row* row : one.summary.repetitions)

@@ -26,15 +26,15 @@ function axisLines(data, quantity, axisKey) {
   for (const one of data.cases) {
     const x = one.axes[axisKey];
     if (typeof x !== "number") continue;
-    const others = axesOf.get(kindOfCase(one)).filter(({ key }) => key !== axisKey && one.axes[key] !== undefined)
-      .map(({ key, name, unit }) => `${name} ${axisText(one.axes[key], unit)}`);
-    const kind = [kindOfCase(one), ...others].join(", ");
+    const others = axesOf.get(kindOfCase(one)).filter(({ key }) => key !== axisKey && one.axes[key] !== undefined);
+    const kind = [kindOfCase(one), ...others.map(({ key, name, unit }) => `${name} ${axisText(one.axes[key], unit)}`)].join(", ");
     one.files.forEach((file, f) => {
       const value = file?.values[quantity.key];
       if (!value) return;
       const name = data.files.length > 1 ? `${kind} · ${data.files[f]}` : kind;
-      if (!groups.has(name)) groups.set(name, { name, kind, file: f, isRate: "gbps" in file.values, points: [] });
-      groups.get(name).points.push([x, ...value]);
+      const id = JSON.stringify([name, others.map(({ key }) => one.axes[key])]); // names may be rounded
+      if (!groups.has(id)) groups.set(id, { name, kind, file: f, isRate: "gbps" in file.values, points: [] });
+      groups.get(id).points.push([x, ...value]);
     });
   }
   return [...groups.values()];

@@ -55,7 +55,8 @@ function valueText(value, unit) {
   if (unit === "bytes") return bytesText(value);
   if (unit === "ns") return timeText(value);
   if (unit === "B") return `${sizeText(value)} B`;
-  if (unit === "1/s") return perSecond(value);
+  if (unit === "1/s" || unit === "msg/s") return perSecond(value);
+  if (!unit) return String(value); // a parameter, which is no measured number
   return unit.endsWith("/s") ? rateText(value, unit) : `${digits(value)} ${unit}`.trim();
 }
 

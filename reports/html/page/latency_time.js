@@ -20,8 +20,10 @@ function latencyTimeChart(data) {
   const made = chart("latency-over-time", () => {
     const shown = cases[select.value].files;
     const kinds = new Set(shown.flatMap((file) => file?.latency?.kind ?? []));
-    const runs = shown.flatMap((file, f) => (file?.latency_over_time ?? []).map((points) => ({ points, f }))).slice(0, kMostLines);
-    document.getElementById("latency-time-found").textContent = latencyTimeText(runs.map(({ points }) => points));
+    const all = shown.flatMap((file, f) => (file?.latency_over_time ?? []).map((points) => ({ points, f })));
+    const runs = all.slice(0, kMostLines);
+    const drawn = all.length > runs.length ? ` ${runs.length} of ${all.length} repetitions are drawn.` : "";
+    document.getElementById("latency-time-found").textContent = latencyTimeText(all.map(({ points }) => points)) + drawn;
     const times = runs.flatMap(({ points }) => points.flatMap((point) => point.slice(1, 4))).filter((ns) => ns > 0);
     const low = Math.min(...times) / 1.3, high = Math.max(...times) * 1.3;
     const lines = runs.flatMap(({ points, f }) => [["p50", 1, 0], ["p99", 2, 1], ["max", 3, 3]].map(([name, at, color]) => ({

@@ -5,8 +5,10 @@
 function cellValue(row, column, isNumber) {
   const text = row.cells[column]?.textContent ?? "";
   if (!isNumber) return text;
-  const value = Number.parseFloat(text);
-  return Number.isNaN(value) ? null : value;
+  const [, sign, number] = text.match(/^([×<]?)([^]*)$/);
+  const value = Number.parseFloat(number);
+  if (Number.isNaN(value)) return null;
+  return sign === "×" ? 100 * (value - 1) : sign === "<" ? 0.999 * value : value; // ×12.5 is +1150 %
 }
 
 function sortTable(head, ascending) {
