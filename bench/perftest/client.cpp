@@ -164,9 +164,12 @@ RunTarget target_of(const PerftestPlan& plan, InterruptSource& interrupt,
         // A row of --run_infinitely, from the thread that watches the measurement.
         .hear = [&plan, &interrupt](const TestCase& test_case, const ProgressInterval& interval) {
           const auto time_ns = static_cast<std::uint64_t>(std::llround(interval.length_s * 1e9));
+          // As perftest, both directions of all but sends: they are alike.
+          const bool both = test_case.bidirectional && test_case.one_sided();
+          const std::uint64_t messages = interval.operations * (both ? 2 : 1);
           const PerftestNumbers numbers{.size_bytes = test_case.size_bytes,
                                         .iterations = interval.operations,
-                                        .traffic = PerftestTraffic{interval.operations, time_ns}};
+                                        .traffic = PerftestTraffic{messages, time_ns}};
           // What goes on until interrupted ends with its reader.
           if (!print_now(perftest_row(plan.report, numbers))) interrupt.raise();
         }};
@@ -256,6 +259,11 @@ bool run_perftest_client(PerftestPlan plan, const std::string& command_line,
   for (const std::string& note : plan.notes) tell_note(note);
   ConnectedListener on_connected;
   const auto inner = connect_and_open(plan, cases, clock, interrupt, on_connected);
+  if (plan.has("rate_limit") &&
+      fact_at(inner->initiator_environment(), "/device/link_layer") == "InfiniBand")
+    throw UsageError(
+        "--rate_limit: on InfiniBand perftest has the device limit the rate, which rdmameter does "
+        "not: leave it out");
   fit_datagrams(plan, cases, agreed_mtu(*inner));
   fit_memory(cases, inner->responder_environment());
   fit_inline(plan, cases, *inner);

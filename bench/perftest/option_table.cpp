@@ -276,7 +276,8 @@ std::span<const PerftestOption> perftest_options() {
        "Messages between two pauses, with --rate_limit"},
       {0, "typical_pkt_size", "bytes", refused, kPerftestPaced},
       {0, "rate_limit", "rate", meaning,
-       "no effect on a latency; of a bandwidth where no pause falls due: `--burst_size` is at least `-n`, times the QPs",
+       "not on InfiniBand, where perftest has the device limit the rate. Else no effect on a latency; of a bandwidth where no "
+       "pause falls due: `--burst_size` is at least `-n`, times the QPs",
        "Accepted where it has no effect: a latency, or a burst of all messages"},
       {0, "rate_units", "units", refused, kPerftestPaced},
       {0, "rate_limit_type", "type", refused, kPerftestPaced},

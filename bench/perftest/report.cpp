@@ -140,8 +140,9 @@ std::string both_directions(const PerftestReport& report, const PerftestNumbers&
     text += fmt::format("{0}\n {1}: \n{0}{2}{3}", kPerftestDashes, title, columns_of(report),
                         bandwidth_row(report, one));
   };
-  add("Local results", *numbers.forward);
-  add("Remote results", *numbers.backward);
+  // Each end calls its own direction local; the row is the client's.
+  add("Local results", report.server ? *numbers.backward : *numbers.forward);
+  add("Remote results", report.server ? *numbers.forward : *numbers.backward);
   return text;
 }
 

@@ -71,6 +71,8 @@ TEST(PerftestReport, CountsTheIterationsOfOneDirectionAndTheRateOfBoth) {
   EXPECT_THAT(text, HasSubstr(" 500              0.00               3125.00\t\t "));
   EXPECT_THAT(text, HasSubstr("\n Remote results: \n"));
   EXPECT_THAT(text, HasSubstr(" 400              0.00               2500.00\t\t "));
+  const std::string there = perftest_row({.both = true, .server = true}, perftest_numbers(row));
+  EXPECT_LT(there.find(" 400              0.00"), there.find("Remote results"));
   row.case_object["iterations"] = 300U;  // -n: of each direction, too
   const std::string asked = perftest_row({.both = true}, perftest_numbers(row));
   EXPECT_THAT(asked, HasSubstr(" 300              0.00               3125.00\t\t "));
