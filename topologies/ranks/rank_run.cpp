@@ -100,7 +100,9 @@ void RankRun::run() {
       measure_collectives();
       break;
   }
-  result_.cpu_ns = thread_cpu_ns() - cpu_before;
+  const double all = real(case_.warmup) + real(case_.iterations);
+  result_.cpu_ns = static_cast<std::uint64_t>(real(thread_cpu_ns() - cpu_before) *
+                                              (real(case_.iterations) / all));
   await_barrier(&Barrier::retired);
   result_.operations = state_.operations;
   result_.lost = state_.lost;
@@ -284,7 +286,7 @@ HistogramData RankRun::time_round_trip(const std::vector<Rank>& stops, const Sto
 void RankRun::measure_round_trip(const std::vector<Rank>& stops, const StopFlag& until) {
   const HistogramData samples = time_round_trip(stops, until);
   std::uint64_t hops = 0;
-  if (stops.size() == 3) {  // a pair
+  if (plan_.in_rounds()) {  // a pair
     hops = mine_.hops[stops[1]];
     if (samples.count > 0) result_.matrix_row_ns[stops[1]] = real(percentile(samples, 50)) / 2;
   } else {
