@@ -126,7 +126,7 @@ std::string why_no_bound(const CheckSubject& subject) {
       return who + " is a virtual function, which shares its link";
     if (!cause_of(device, "bond").empty()) return who + " is a bond";
     if (may_be_8b10b(device.facts))
-      return "the coding of its link (SDR, DDR, QDR) is not in the bound";
+      return "its link may be SDR, DDR or QDR, whose coding is not in the bound";
     if (!payload_limits(device.facts).line_gbps)
       return is_peer ? "the rate of the peer's link is not known"
                      : "the rate of the link is not known";

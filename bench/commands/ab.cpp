@@ -314,7 +314,9 @@ Comparison confirm(const AbPlan& plan, std::vector<AbCase> cases, const Comparis
   measure_sides(fresh, std::move(cases), output);
   ComparisonOptions times = how;
   times.gates = {"times"};
-  return replaced_by(first, compare_sides(read_comparable(output), times));
+  Comparable measured_again = read_comparable(output);
+  add_noise(plan.options.verdict, measured_again);
+  return replaced_by(first, compare_sides(measured_again, times));
 }
 
 /// A measurement that failed is no verdict of either side; what the others tell is told

@@ -248,7 +248,8 @@ class CheckRun {
                              .unusable = unusable_,
                              .notes = notes(read),
                              .elapsed_s = seconds_since(begun_at_)};
-    if (limit_.passed() && is_well(report)) return ExitStatus::interrupted;
+    const bool ran_out = limit_.passed();
+    if (ran_out && is_well(report)) return ExitStatus::interrupted;
     limit_.end();
     const TextStyle style = terminal_style();
     std::string line = check_line(report, true);
@@ -257,7 +258,8 @@ class CheckRun {
     std::string text = request_.brief ? printable(line) + "\n" : check_text(report, style);
     if (!style.utf8) text = to_ascii(text);
     request_.output == "-" ? tell_text(text) : print_text(text);
-    const bool each_was_skipped = tally.measured == 0 && tally.failed == 0 && tally.skipped > 0;
+    const bool each_was_skipped =
+        tally.measured == 0 && tally.failed == 0 && tally.skipped > 0 && !ran_out;
     if (each_was_skipped) return ExitStatus::failed;
     return is_well(report) ? ExitStatus::pass : ExitStatus::regression;
   }

@@ -131,8 +131,8 @@ ExitStatus judge_files(const CiArguments& options, const Runs& runs, const Invoc
       throw MeasurementError(
           "cases failed, as said above, so {} is no base. What was measured is in it", result);
     print_lines(
-        "Nothing is judged without --base or --base-binary. {} can be a --base from now on, from "
-        "another folder than --out.\n",
+        "Nothing is judged without --base or --base-binary. {} can be a --base from now on, once "
+        "it is kept elsewhere.\n",
         result);
     return options.verdict.inconclusive_ok ? ExitStatus::pass : ExitStatus::inconclusive;
   }
@@ -179,13 +179,14 @@ void check(const CiArguments& options) {
                      std::strerror(errno));
   if (options.base.empty()) return;
   read_comparable(options.base);  // before minutes of measuring
-  const std::filesystem::path base(options.base);
   std::error_code ignored;
-  const auto folder = base.has_parent_path() ? base.parent_path() : ".";
-  if (std::filesystem::equivalent(folder, options.directory, ignored))
+  const std::filesystem::path base = std::filesystem::canonical(options.base, ignored);
+  const std::string name = base.filename();
+  if (std::filesystem::equivalent(base.parent_path(), options.directory, ignored) &&
+      (name == "new.json" || name.starts_with("run")))
     throw UsageError(
-        "ci: --base {} is in --out {}, whose files this run writes anew: it would be compared with "
-        "itself. Keep the base in another folder",
+        "ci: --base {} is a file of --out {} that this run writes anew: it would be compared with "
+        "itself. Keep the base elsewhere",
         options.base, options.directory);
 }
 
@@ -201,7 +202,10 @@ ExitStatus ci(CiArguments options, const Invocation& invocation) {
   const ExitStatus status = options.base_binary.empty() ? judge_runs(options, invocation)
                                                         : judge_programs(options, invocation);
   const std::string summary = text_of(options.verdict.markdown);
-  if (!page.empty() && !summary.empty()) append_to_file(page, summary);
+  std::error_code ignored;
+  if (!page.empty() && !summary.empty() &&
+      !std::filesystem::equivalent(page, options.verdict.markdown, ignored))
+    append_to_file(page, summary);
   if (github) print_text(text_of(options.verdict.annotations));
   return status;
 }

@@ -129,6 +129,10 @@ class Ci(unittest.TestCase):
         self.assertEqual(result.returncode, USAGE, result)
         self.assertIn("would be compared with itself", result.stderr)
         self.assertTrue(os.path.exists(base))
+        os.symlink(base, self.path("link.json"))
+        self.assertEqual(self.ci(["work"], "--base", self.path("link.json"), out="base").returncode, USAGE)
+        os.rename(base, self.path("base/kept.json"))
+        self.assertEqual(self.ci(["work"], "--base", self.path("base/kept.json"), out="base").returncode, PASS)
 
     def test_says_where_the_host_stands(self):
         result = self.ci(["work"], plan=PLAN.replace('device = "null", ', ""))

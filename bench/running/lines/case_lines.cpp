@@ -231,7 +231,11 @@ std::string CaseTable::ended(std::map<std::uint64_t, Case>::iterator at) {
                       width_of(columns[i]));
     if (i > 0) continue;
     cells += range_cell(numbers, columns[i], one.repetitions > 1);
-    if (one.line_rate_gbps <= 0 || numbers.empty()) continue;
+    if (one.line_rate_gbps <= 0) continue;
+    if (numbers.empty()) {
+      cells += pad_left("–", kRateWidth);
+      continue;
+    }
     const double percent = 100 * median(numbers) / one.line_rate_gbps;
     doubt = line_doubt(*line_rate_gbps_, percent);
     cells += pad_left(doubt.empty() ? fmt::format("{:.1f} %", percent) : "–", kRateWidth);
