@@ -73,11 +73,14 @@ std::vector<Quantity> quantities_of(const TopologyModel& model) {
 /// [[ranks, least, median, greatest]...] of all repetitions of all cases of a shape.
 Json measured_points(TopologyCases cases, const ModelShape& shape, const Quantity& quantity) {
   std::map<std::uint64_t, std::vector<double>> by_ranks;
+  // Beside others, those whose ranks have the QPs of a larger graph are none of their own one.
+  const auto inflated = [](const TopologyCase& one) {
+    return count_at(one.summary.first().case_object, "inflate") != 0;
+  };
+  const bool some_are_not = !std::ranges::all_of(cases, inflated);
   for (const TopologyCase& one : cases) {
     const std::string& exchange = quantity.exchange;
-    // Those whose ranks have the QPs of a larger graph are none of their own one.
-    if (shape_of(one.summary.first()) == shape &&
-        count_at(one.summary.first().case_object, "inflate") == 0 &&
+    if (shape_of(one.summary.first()) == shape && !(some_are_not && inflated(one)) &&
         quantity.size_bytes.value_or(one.size_bytes) == one.size_bytes &&
         (exchange.empty() || exchange_name(*one.topology) == exchange))
       for (const Row* row : one.summary.repetitions)

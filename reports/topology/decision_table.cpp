@@ -274,17 +274,18 @@ Knee measured_knee(TopologyCases cases, std::size_t model, std::uint64_t size_by
       if (row->bandwidth && row->bandwidth->window_ns != 0)
         by_qps[one.qps_max].push_back(bandwidth_gbps(*row->bandwidth));
   }
-  Knee first, none;
+  Knee first, open, none;
   for (const auto& [ranks, by_qps] : rates) {
     const Knee knee = find_knee(by_qps);
-    if (!knee.found()) {
-      none.fast = std::max(none.fast, knee.fast);
-      none.most = std::max(none.most, knee.most);
-    } else if (!first.found() || knee.slow < first.slow) {
-      first = knee;
+    if (knee.found()) {
+      if (!first.found() || knee.slow < first.slow) first = knee;
+    } else if (knee.undecided() && knee.fast != 0) {
+      if (!open.undecided() || knee.fast < open.fast) open = knee;
+    } else if (knee.fast > none.fast) {
+      none = knee;
     }
   }
-  return first.found() ? first : none;
+  return first.found() ? first : open.undecided() ? open : none;
 }
 
 std::vector<std::string> limit_sentences(TopologyCases cases, TopologyModels models,

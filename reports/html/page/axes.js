@@ -4,7 +4,14 @@
 
 const kMostLines = 24; // more than that nobody tells apart
 
-const axisText = (value, unit) => (typeof value === "number" ? valueText(value, unit) : String(value));
+/** As it was asked for: 100 ms, 12345 /s, 64K B */
+function axisText(value, unit) {
+  if (typeof value !== "number") return String(value);
+  if (unit === "1/s") return `${value} /s`;
+  if (unit !== "ns") return valueText(value, unit);
+  const [name, size] = [["s", 1e9], ["ms", 1e6], ["µs", 1e3]].find(([, least]) => value >= least) ?? ["ns", 1];
+  return `${Number((value / size).toPrecision(12))} ${name}`;
+}
 const kindOfCase = (one) => `${one.test} ${one.transport}`;
 
 /** {test and transport: the axes that vary among its cases}: what tells its lines apart. */

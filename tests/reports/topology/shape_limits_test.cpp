@@ -137,6 +137,18 @@ TEST(Knee, IsToldAsNotDecidedWhereRepetitionsDisagree) {
                           "10 % lower and others are not."));
 }
 
+TEST(Knee, IsNotDecidedByAnotherNumberOfRanks) {
+  std::vector<Row> rows{flood_row(15, 1, 0), flood_row(15, 1, 1), flood_row(63, 0.5, 0),
+                        flood_row(63, 1, 1), flood_row(15, 1),    flood_row(63, 1)};
+  for (Row& row : std::span(rows).last(2)) {
+    row.topology->ranks = 4;
+    row.topology->qps_per_rank.assign(4, row.topology->qps_per_rank.front());
+    row.case_object["ranks"] = 4;
+    row.name += "/ranks:4";
+  }
+  EXPECT_TRUE(knee_of_rows(rows).undecided());
+}
+
 /// Its rate is that of its centre's port.
 TEST(Knee, IsNotAsStarsHaveIt) {
   Row star = flood_row(63, 0.1);
