@@ -125,7 +125,7 @@ std::optional<std::uint64_t> parse_seconds_ns(std::string_view text) {
 }
 
 std::optional<std::uint64_t> parse_rate(std::string_view text) {
-  if (text.ends_with("B/s")) return std::nullopt;  // bytes are no bits
+  if (text.ends_with("B/s") || text.ends_with("B/S")) return std::nullopt;  // bytes are no bits
   constexpr std::uint64_t kMostMessages = 1'000'000'000, kMostBits = 10'000'000'000'000;
   const std::uint64_t bit_unit = take_unit(text, kBitRateUnits, 0);
   const std::uint64_t unit = bit_unit != 0 ? bit_unit : take_unit(text, kRateUnits, 1);

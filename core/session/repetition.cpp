@@ -275,7 +275,8 @@ Outcome Repetition::outcome(ConnectedEnd& end) const {
   if (outcome.load) outcome.per_device = per_device_of_load(test_case, sender);
   outcome.over_time = over_time_of(sender.added_over_time());
   // After a lost ping the answers come over other QPs than the pings.
-  const bool apart = test_case.pattern == Pattern::ping_pong && tally.lost != 0;
+  const bool apart =
+      test_case.pattern == Pattern::ping_pong && test_case.qps > 1 && tally.lost != 0;
   if (const auto figures = sender.per_qp(); !figures.empty() && !apart)
     outcome.per_qp = per_qp_data(figures);
   if (const auto samples = sender.take_latency()) outcome.latency = latency_of(test_case, *samples);

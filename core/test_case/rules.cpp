@@ -95,8 +95,8 @@ std::string why_not_in_memory(const TestCase& c) {
   const bool apart = !cpu_reaches(c.initiator.memory) || !cpu_reaches(c.responder.memory);
   if (by_memory && c.qps > kMostByOneByte)
     return fmt::format(
-        "a byte tells a message from the QP's last one, and with more than {0} QPs that had the "
-        "same number: use --qps {0} or fewer, or write_imm_lat",
+        "a byte tells a message from the QP's last one, and with more than {0} QPs in turn it does "
+        "not: use --qps {0} or fewer, or write_imm_lat",
         kMostByOneByte);
   if (by_memory && !c.reliable() && c.qps > 1)
     return "over UC a lost message leaves the two ends at different QPs, each waiting for the "

@@ -401,10 +401,10 @@ class Impossible(Topo):
     @rdmameter.on(rdmameter.SOFTWARE)
     def test_an_exchange_that_takes_longer_than_the_loss_timeout_loses_nothing(self):
         """No round of it does."""
-        os.environ["RDMAMETER_DEVICE_WIRE"] = "latency=40ms"
+        os.environ["RDMAMETER_DEVICE_WIRE"] = "latency=60ms"
         self.addCleanup(os.environ.pop, "RDMAMETER_DEVICE_WIRE")
         (row,) = self.topo("mesh", "--ranks", "4", "--transport", "uc", "--traffic", "alltoall", "--schedule", "rounds",
-                           "--iterations", "2", "--warmup", "0", "--loss-timeout", "100ms").rows
+                           "--iterations", "2", "--warmup", "0", "--loss-timeout", "150ms").rows
         self.assertEqual(row["bandwidth"]["messages"], 2 * 4 * 3)
         self.assertNotIn("lost", row)
 

@@ -79,6 +79,19 @@ TEST(Layout, EachWrOfAChainHasASlotOfItsOwnWhereMessagesAreNumbered) {
       }
 }
 
+TEST(Layout, NoChainIsLongForTheSakeOfSlotsThatDoNotFit) {
+  for (const std::uint64_t size : {130, 1024, 4096})
+    for (const std::uint64_t depth : {80, 129, 700, 5400})
+      for (const std::uint64_t signal_every : {1, 32, 50, 64}) {
+        TestCase test_case = numbered_bandwidth(Transport::uc, size, depth);
+        test_case.queues.signal_every = signal_every;
+        const std::uint64_t whole = (depth + signal_every - 1) / signal_every * signal_every;
+        EXPECT_LE(send_chain_length(test_case, Role::initiator),
+                  std::max<std::uint64_t>(4096 + depth, whole))
+            << size << " " << depth << " " << signal_every;
+      }
+}
+
 TEST(Layout, NoTwoPostedReceivesShareASlotWhereMessagesAreRead) {
   for (const Transport transport : {Transport::uc, Transport::ud})
     for (const std::uint64_t size : {4, 64, 1024, 4096})

@@ -189,6 +189,7 @@ class RankMeasurer final : public TopologyMeasurer {
     if (more > 0) first.reason += fmt::format(" (and {} more rank{})", more, more == 1 ? "" : "s");
     const std::string of_all =
         with_all(&Ranks::broadcast, first.reason.empty() ? "" : message_text(first));
+    ranks_.let_others_measure(false);  // rank 0 has said something since
     if (of_all.empty()) return;
     first = read_message_text<Failure>(of_all);
     throw_failure(first.kind, first.reason);

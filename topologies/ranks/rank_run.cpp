@@ -100,7 +100,8 @@ void RankRun::run() {
       measure_collectives();
       break;
   }
-  const double all = real(case_.warmup) + real(case_.iterations);
+  const std::uint64_t checked = plan_.traffic_mode() == TrafficMode::collective ? 1 : 0;
+  const double all = real(case_.warmup + case_.iterations + checked);
   result_.cpu_ns = static_cast<std::uint64_t>(real(thread_cpu_ns() - cpu_before) *
                                               (real(case_.iterations) / all));
   await_barrier(&Barrier::retired);

@@ -112,8 +112,11 @@ Area request_area(const TestCase& test_case) {
   Area result = area(test_case, test_case.queues.sge, 0);
   set_paired_slots(test_case, result,
                    test_case.one_sided() ? area(test_case, 1, 0).stride_bytes : 0);
-  if (test_case.pattern == Pattern::bandwidth && !test_case.reliable() && !test_case.one_sided())
-    set_slots(test_case, result, result.stride_bytes, own_slots(test_case));
+  const bool numbered = test_case.pattern == Pattern::bandwidth && !test_case.reliable() &&
+                        test_case.takes_receive() && !test_case.immediate() && test_case.peers == 1;
+  const std::uint64_t own = own_slots(test_case);
+  if (numbered && own * result.stride_bytes <= bytes_per_qp(test_case, result.qps))
+    result.slots = own;
   return result;
 }
 

@@ -49,8 +49,9 @@ class Ranks {
   /// @return  by the rank that has sent it
   virtual std::map<Rank, std::string> exchange(const std::map<Rank, std::string>& messages) = 0;
 
-  /// From now on others measure, for as long as that takes, and this rank does not: that they are
-  /// silent meanwhile is no failure. (One that hangs ends the others' loops, and they say so.)
+  /// From now on others measure, for as long as that takes, and this rank does not: that its
+  /// neighbours are silent meanwhile is no failure. (A rank that hangs while it measures ends the
+  /// others' loops, and they say so. One that does not measure is missed once they have ended.)
   virtual void let_others_measure(bool) {}
 
   /// Ends the processes of all ranks, this one included. Called once a rank is silent, since

@@ -136,14 +136,14 @@ void exchange(RankState& state, std::uint64_t count, std::uint64_t loss_ns,
         send<P::kReceive>(state, *hop, 0);
       }
       post_lists(state);
-      std::uint64_t last = 0, seen = ~std::uint64_t{0};
+      std::uint64_t last = 0, seen = ~std::uint64_t{0};  // of those that are missing here
       while ((state.missing | state.leaving) != 0) {
         if (!look<P>(state, stop)) [[unlikely]]
           return;
         if (loss_ns == 0 || state.leaving != 0) continue;
         const std::uint64_t now = clock.now();
-        if (state.arrived != seen) {
-          seen = state.arrived;
+        if (state.missing != seen) {
+          seen = state.missing;
           last = now;
         } else if (now - last > loss_ticks) [[unlikely]] {
           give_up(state, round);
