@@ -157,8 +157,7 @@ struct BlockMeasurement {
     const std::size_t first = engine() & 1;
     for (const std::size_t side : {first, 1 - first}) {
       ResultFile result = measure_once(plan, plan.sides[side], one.filters[side]);
-      // The file's context, with the plan's gates, is B's whichever side is first: NEW's, as in
-      // `compare`.
+      // Whichever side is first, the file's context, with the plan's gates, is B's: that of NEW.
       if (!writer && side == 1) writer.emplace(output, context_of(plan, result.context));
       for (Row& row : result.rows) {
         measured[side] |= row.status != Row::Status::error;

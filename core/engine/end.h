@@ -11,8 +11,8 @@
 //                                                   buffers laid out (Layout)
 //   made.introductions()                            to the peer, and its Introductions come back
 //   ConnectedEnd end = connect_end(made, mine...)   the case is settled with the peer (AgreedCase);
-//                                                   WRs are built (Work), receives posted, QPs
-//                                                   connected,
+//                                                   WRs are built (Work), receives posted, and
+//                                                   QPs connected,
 //   end.establish()                                 unless rdma_cm or a multicast does that here
 //   end.forward.run(wait, clock, stop)              a thread for each runner (side.cpp), whose run()
 //                                                   (endpoint_runner.cpp) calls the loop that its

@@ -20,8 +20,7 @@ struct CaseComparison {
   std::string_view times = {};  ///< what latencies are, where that is not plain
   bool part = false;            ///< of a mix: the requests of one operation and size
   CaseVerdict verdict = CaseVerdict::pass;
-  std::vector<Effect> effects;        ///< members, the worst first; empty: not measured on both
-                                      ///< sides
+  std::vector<Effect> effects;        ///< members, the worst first; empty: a side has none
   std::vector<Effect> others;         ///< metrics that do not judge, where they were asked for
   std::vector<CaseFinding> findings;  ///< failures, losses
   double q_worse = 1;                 ///< of all members together, adjusted over all cases

@@ -32,8 +32,7 @@ struct Counted {
   std::uint64_t of(StallCause cause) const { return events[static_cast<std::size_t>(cause)]; }
 };
 
-/// Does that end send requests on which a sample waits? A responder does where each message has an
-/// answer.
+/// Does that end send requests on which a sample waits? A responder does where it answers each.
 /// @param end  "initiator" or "responder"
 bool sends_requests(const CaseSummary& summary, std::string_view end) {
   if (end == "initiator") return true;
