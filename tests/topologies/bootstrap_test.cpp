@@ -76,40 +76,39 @@ std::string why_nothing_came(RankLinks& links) {
   }
 }
 
+/// The one ahead of the other, and behind it.
+struct TwoRanks {
+  explicit TwoRanks(std::chrono::milliseconds patience,
+                    std::array<Descriptor, 2> there = connected_sockets(),
+                    std::array<Descriptor, 2> back = connected_sockets())
+      : first(links_with("rank 1", std::move(there[0]), std::move(back[1])), patience, calm),
+        second(links_with("rank 0", std::move(back[0]), std::move(there[1])), patience, calm) {}
+  const InterruptSource calm;
+  RankLinks first, second;
+};
+
 // Each hears that the other one waits, so neither is silent. The shortest patience that
 // --patience takes.
 TEST(RankLinks, RanksThatWaitForEachOtherEndAfterThreePatiences) {
   constexpr std::chrono::seconds kPatience{1};
-  const InterruptSource calm;
-  auto [first_ahead, second_behind] = connected_sockets();
-  auto [second_ahead, first_behind] = connected_sockets();
-  RankLinks first(links_with("rank 1", std::move(first_ahead), std::move(first_behind)), kPatience,
-                  calm);
-  RankLinks second(links_with("rank 0", std::move(second_ahead), std::move(second_behind)),
-                   kPatience, calm);
+  TwoRanks ranks(kPatience);
   const auto begun = std::chrono::steady_clock::now();
-  auto seconds = std::async(std::launch::async, [&] { return why_nothing_came(second); });
+  auto seconds = std::async(std::launch::async, [&] { return why_nothing_came(ranks.second); });
   // Whichever ends first tells the other one.
   const auto ended = testing::MatchesRegex(
       "no progress for [0-9]+ s, though rank [01] answers; the run ends on all ranks");
-  EXPECT_THAT(why_nothing_came(first), ended);
+  EXPECT_THAT(why_nothing_came(ranks.first), ended);
   EXPECT_THAT(seconds.get(), ended);
   EXPECT_GE(std::chrono::steady_clock::now() - begun, 3 * kPatience);
 }
 
 TEST(RankLinks, WaitLongerForThoseThatMeasure) {
   constexpr std::chrono::milliseconds kPatience{200};
-  const InterruptSource calm;
-  auto [first_ahead, second_behind] = connected_sockets();
-  auto [second_ahead, first_behind] = connected_sockets();
-  RankLinks first(links_with("rank 1", std::move(first_ahead), std::move(first_behind)), kPatience,
-                  calm);
-  RankLinks second(links_with("rank 0", std::move(second_ahead), std::move(second_behind)),
-                   kPatience, calm);
-  first.let_others_measure(true);
-  auto result = std::async(std::launch::async, [&] { return why_nothing_came(first); });
+  TwoRanks ranks(kPatience);
+  ranks.first.let_others_measure(true);
+  auto result = std::async(std::launch::async, [&] { return why_nothing_came(ranks.first); });
   std::this_thread::sleep_for(4 * kPatience);
-  second.send_behind(0, "done");
+  ranks.second.send_behind(0, "done");
   EXPECT_EQ(result.get(), "received: done");
 }
 
