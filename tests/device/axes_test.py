@@ -203,7 +203,7 @@ class Payload(rdmameter.Test):
         path = f"{self.scratch}/some"
         with open(path, "wb") as file:
             file.write(bytes(range(251)) * 3)
-        rows = self.measure("[!m]*_lat", "[!m]*_bw", "--transport", "rc", "--size", "2,64,5000", "--payload", f"file:{path}",
+        rows = self.measure(*rdmameter.RC_LATENCIES, *rdmameter.RC_BANDWIDTHS, "tcp_*", "--transport", "rc", "--size", "2,64,5000", "--payload", f"file:{path}",
                             *SHORT)
         for row in rows:
             if "payload" in row["case"]:

@@ -157,7 +157,7 @@ class Loss(rdmameter.Test):
 
     def test_a_reliable_connection_repeats_and_delivers_all(self):
         self.lose(1)
-        rows = self.measure(*PAIR[1:], "[!tm]*_lat", "[!tm]*_bw", "--size", "64,8K", "--iterations", "300", "--verify", timeout=240)
+        rows = self.measure(*PAIR[1:], *rdmameter.RC_LATENCIES, *rdmameter.RC_BANDWIDTHS, "--size", "64,8K", "--iterations", "300", "--verify", timeout=240)
         self.assertEqual(sum(not row["case"]["test"].startswith(("atomic_write", "flush")) for row in rows), 12 * 2 + 4)  # of atomics there is one size
         repeated = 0
         for row in rows:

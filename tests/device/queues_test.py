@@ -63,7 +63,7 @@ class Queues(rdmameter.Test):
 
     @rdmameter.spared_in_vm
     def test_the_messages_of_a_latency_go_over_the_qps_in_turn(self):
-        rows = self.measure("[!tm]*_lat", "--transport", "rc", "--qps", "3", "--size", "64", "--iterations", "60",
+        rows = self.measure(*rdmameter.RC_LATENCIES, "--transport", "rc", "--qps", "3", "--size", "64", "--iterations", "60",
                             "--warmup", "5", "--signal-every", "1,4", "--verify")
         for row in rows:
             self.assertEqual(row["latency"]["count"], 60, row["name"])

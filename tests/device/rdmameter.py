@@ -42,6 +42,7 @@ LINKED = SOFTWARE_DEVICE == "linked"
 PRELOADED = "" if LINKED else SOFTWARE_DEVICE
 SOFTWARE, RXE, SIW, ADAPTER = "software", "rxe", "siw", "adapter"
 TOO_OLD = r"has no (atomic write|FLUSH)$|, which has no ibv_wr_flush\(\)"  # rxe before Linux 6.2; rdma-core before 45
+RC_LATENCIES, RC_BANDWIDTHS = ["[!tm]*_lat"], ["[!tm]*_bw"]  # all tests that can be over RC, by globs
 KIND = SOFTWARE if SOFTWARE_DEVICE else os.environ.get("RXE_VM_PROVIDER", RXE) if IN_VM else ADAPTER
 
 

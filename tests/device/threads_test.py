@@ -11,7 +11,7 @@ FEW = ("--iterations", "300", "--warmup", "64", "--wait", "yield")
 
 class Threads(rdmameter.Test):
     def test_each_has_its_own_qps_and_share_of_every_bandwidth(self):
-        rows = self.measure("[!tm]*_bw", "--transport", "rc", "--threads", "3", "--qps", "2", "--size", "256",
+        rows = self.measure(*rdmameter.RC_BANDWIDTHS, "--transport", "rc", "--threads", "3", "--qps", "2", "--size", "256",
                             "--depth", "16", "--verify", *FEW)  # a window longer than what is under way
         self.assertGreaterEqual(len(rows), 7)
         for row in rows:
@@ -31,7 +31,7 @@ class Threads(rdmameter.Test):
     @rdmameter.spared_in_vm
     def test_a_latency_has_the_samples_of_all(self):
         few = ("--threads", "2", "--size", "64", "--verify", "--iterations", "50", "--warmup", "5", "--wait", "yield")
-        for row in self.measure("[!tm]*_lat", *few) + self.measure("s*_lat", "--transport", "uc,ud", *few):
+        for row in self.measure(*rdmameter.RC_LATENCIES, *few) + self.measure("s*_lat", "--transport", "uc,ud", *few):
             self.assertEqual(row["latency"]["count"] + row.get("lost", 0), 100, row["name"])
 
     @rdmameter.spared_in_vm
@@ -101,8 +101,8 @@ class Sharers(rdmameter.Test):
 class BothWays(rdmameter.Test):
     def test_each_direction_is_counted_and_verified(self):
         rows = []
-        for tests, transport in (("[!tm]*_bw", "rc"), ("[sw]*_bw", "uc"), ("s*_bw", "ud")):
-            rows += self.measure(tests, "--transport", transport, "--bidirectional", "--size", "512", "--verify",
+        for tests, transport in ((rdmameter.RC_BANDWIDTHS, "rc"), (["[sw]*_bw"], "uc"), (["s*_bw"], "ud")):
+            rows += self.measure(*tests, "--transport", transport, "--bidirectional", "--size", "512", "--verify",
                                  "--depth", "32", *FEW)
         self.assertGreaterEqual(len(rows), 13)
         for row in rows:

@@ -41,7 +41,7 @@ class Netem(rdmameter.Test):
 
     def intact_where_reliable(self):
         # Shallow: rxe sends all that is outstanding again for each packet that is missing.
-        for row in self.measure(*PAIR, "[!m]*_lat", "[!m]*_bw", "--transport", "rc", "--size", "64,8K", "--iterations", "60",
+        for row in self.measure(*PAIR, *rdmameter.RC_LATENCIES, *rdmameter.RC_BANDWIDTHS, "tcp_*", "--transport", "rc", "--size", "64,8K", "--iterations", "60",
                                 "--verify", "--warmup", "8", "--depth", "8", "--signal-every", "4"):
             self.assertGreater(row["verified_bytes"], 0)
         done = self.run_program("--loopback", *PAIR, "send_bw", "send_lat", "--transport", "uc,ud", "--size", "64",
