@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <condition_variable>
 #include <exception>
 #include <iterator>
@@ -85,14 +86,13 @@ class BackgroundTraffic {
     if (!changed_.wait_for(lock, kEnds, known))
       throw MeasurementError("the background, {}, no longer tells what it does", case_.test);
     if (ended_) throw_why_it_ended();
-    const double operations = operations_until(end) - operations_until(begin);
-    const auto count = static_cast<std::uint64_t>(operations + 0.5);
+    const double operations = std::round(operations_until(end) - operations_until(begin));
     const auto last = std::ranges::lower_bound(samples_, end, {}, &Sample::at);
     samples_.erase(samples_.begin(), std::prev(last));
-    return {.operations = count,
+    return {.operations = static_cast<std::uint64_t>(operations),
             .window_ns = static_cast<std::uint64_t>(
                 std::chrono::duration_cast<std::chrono::nanoseconds>(end - begin).count()),
-            .bytes = count * case_.size_bytes,
+            .bytes = static_cast<std::uint64_t>(operations * mean_message(case_)),
             .alone_per_s = alone_per_s_};
   }
 

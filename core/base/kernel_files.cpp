@@ -26,6 +26,13 @@ std::optional<std::string> read_line(const std::filesystem::path& file) {
   return line.substr(begin, line.find_last_not_of(kBlanks) - begin + 1);
 }
 
+std::filesystem::path slot_folder(const std::filesystem::path& device) {
+  const std::filesystem::path own = device / "device";
+  std::error_code none;
+  const auto bus = std::filesystem::read_symlink(own / "subsystem", none);
+  return bus.filename() == "auxiliary" ? own / ".." : own;
+}
+
 std::optional<std::string> word_behind(const std::filesystem::path& file, std::string_view key) {
   constexpr const char* kBlanks = " \t";
   std::ifstream stream(file);

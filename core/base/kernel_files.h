@@ -16,6 +16,11 @@ namespace rdmameter {
 /// First line of a file, without surrounding blanks; nullopt where it cannot be read or is empty.
 std::optional<std::string> read_line(const std::filesystem::path& file);
 
+/// Where sysfs has the PCIe slot, NUMA node and CPUs of a verbs device: those of a sub-function of
+/// mlx5 (on the auxiliary bus) are its function's.
+/// @param device  /sys/class/infiniband/NAME
+std::filesystem::path slot_folder(const std::filesystem::path& device);
+
 /// What stands behind the key, and blanks, in the first line that begins with it, up to the next
 /// blank; nullopt: there is none.
 std::optional<std::string> word_behind(const std::filesystem::path& file, std::string_view key);

@@ -38,7 +38,7 @@ bool check_device(Examination& examination) {
 }
 
 bool check_pcie(Examination& examination, const ExaminedDevice& device) {
-  const fs::path slot = device.path / "device";
+  const fs::path slot = slot_folder(device.path);
   const double width = leading_number(slot / "current_link_width");
   const double speed = leading_number(slot / "current_link_speed");
   const double max_width = leading_number(slot / "max_link_width");
@@ -69,7 +69,7 @@ bool has_speed(const fs::path& port, std::initializer_list<std::string_view> spe
 }
 
 bool check_slot_rate(Examination& examination, const ActivePort& port) {
-  const double slot = slot_gbps(port.device.path / "device");
+  const double slot = slot_gbps(slot_folder(port.device.path));
   double link = leading_number(port.path / "rate");
   // Ten bits make a byte there (IBTA, volume 2).
   if (!is_ethernet(port.path) && has_speed(port.path, {"SDR", "DDR", "QDR"})) link *= 8.0 / 10;
@@ -137,7 +137,7 @@ bool check_gid_type(Examination& examination, const ActivePort& port) {
 }
 
 bool check_iommu(Examination& examination, const ExaminedDevice& device) {
-  const auto type = read_line(device.path / "device/iommu_group/type");
+  const auto type = read_line(slot_folder(device.path) / "iommu_group/type");
   if (!type) return false;
   if (type->starts_with("DMA"))  // "identity": not translated
     examination.warn(fmt::format("the IOMMU translates each access of {} to memory ({}): a miss "
@@ -148,7 +148,7 @@ bool check_iommu(Examination& examination, const ExaminedDevice& device) {
 }
 
 bool check_irq_affinity(Examination& examination, const ExaminedDevice& device) {
-  const auto local = cpus_in(device.path / "device/local_cpulist");
+  const auto local = cpus_in(slot_folder(device.path) / "local_cpulist");
   unsigned interrupts = 0, remote = 0;
   for (const fs::path& irq : entries_of(device.path / "device/msi_irqs")) {
     const fs::path folder = examination.trees.proc / "irq" / irq.filename();
@@ -181,8 +181,9 @@ double nearest(const fs::path& nodes, std::int64_t node, const std::vector<unsig
 }
 
 bool check_numa(Examination& examination, const ExaminedDevice& device) {
-  const auto node = read_number(device.path / "device/numa_node");
-  const std::string local = read_line(device.path / "device/local_cpulist").value_or("");
+  const fs::path slot = slot_folder(device.path);
+  const auto node = read_number(slot / "numa_node");
+  const std::string local = read_line(slot / "local_cpulist").value_or("");
   if (!node || *node < 0) return false;  // -1: the firmware does not tell
   const double distance =
       nearest(examination.trees.sysfs / "devices/system/node", *node, usable_cpus(examination));

@@ -171,9 +171,10 @@ struct Function {
   std::string number;
 };
 
-/// Nothing: no PCIe, or a virtual function, which shares its port by design.
+/// Nothing: no PCIe, or a virtual function or a sub-function, which shares its port by design.
 std::optional<Function> function_of(const ExaminedDevice& device) {
-  if (is_there(device.path / "device/physfn")) return std::nullopt;
+  if (is_there(device.path / "device/physfn") || slot_folder(device.path) != device.path / "device")
+    return std::nullopt;
   const std::string address = pcie_address(device.path).value_or("");
   const auto dot = address.rfind('.');
   if (dot == std::string::npos) return std::nullopt;

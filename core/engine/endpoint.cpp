@@ -159,7 +159,7 @@ Endpoint::Endpoint(OpenDevice& device, const DeviceCase& test_case)
       layout_(layout_of(case_, role_)),
       depths_(queue_depths_of(case_, role_)),
       where_(device.port.where()),
-      pkey_(choose_pkey(*device.context, device.port, case_.path)),
+      pkey_(choose_pkey(*device.context, device.port, case_.path, test_case.at_responder())),
       info_(endpoint_info_of(device)),
       memory_(*device.context, device.limits.max_dm_size_bytes,
               layout_.source.total_bytes() + layout_.target.total_bytes(), device.numa_node,

@@ -51,8 +51,8 @@ class Measurer {
 
   /// Tells the responder of a row, which it may show. Does nothing where that is not possible.
   virtual void tell_responder(const Json&) {}
-  /// Something else is measured meanwhile: the responder, if there is one, is to wait for the next
-  /// case. Not during measure().
+  /// The responder, if there is one, is to wait for the next case. On any thread; during measure()
+  /// it does nothing.
   virtual void say_alive() {}
 
   /// The two ends, as the result file's `initiator` and `responder` (null: there is none).

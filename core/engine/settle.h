@@ -43,6 +43,8 @@ class DeviceCase : public SettledCase {
   static DeviceCase on_null_device(const TestCase& asked);
 
   Role role() const noexcept { return role_; }
+  /// Is this the end that was asked, whatever its role in this direction?
+  bool at_responder() const noexcept { return at_responder_; }
   /// The case as both ends have it, with what the peer decides left open: it goes to the peer.
   const TestCase& shared() const noexcept { return shared_; }
   /// The case of one of the end's endpoints, by device and thread.
@@ -53,13 +55,15 @@ class DeviceCase : public SettledCase {
   DeviceCase backward() const;
 
  private:
-  DeviceCase(const TestCase& asked, Role role) : SettledCase(asked), shared_(asked), role_(role) {}
+  DeviceCase(const TestCase& asked, Role role)
+      : SettledCase(asked), shared_(asked), role_(role), at_responder_(role == Role::responder) {}
   void settle_at(const OpenDevice& device);
   void settle_sges(const DeviceLimits& limits);
   void divide();
 
   TestCase shared_;  ///< as asked, until the devices have settled it
   Role role_;
+  bool at_responder_;
 };
 
 /// What an endpoint and its peer's agree on, and what its QPs were made with.

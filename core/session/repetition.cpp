@@ -61,9 +61,10 @@ Wait Repetition::choose_wait(const Ready& ready, bool same_host) const {
   if (case_->wait != Wait::automatic) return case_->wait;
   const std::optional<unsigned> mine = placement_.only();
   const bool one_core = same_host && mine && ready.only_cpu == mine;
-  const std::uint64_t threads =
-      case_->loops(Role::initiator) + (same_host ? case_->loops(Role::responder) : 0);
-  const bool share = one_core || (threads > 2 && threads > placement_.allowed.size());
+  const std::uint64_t ours = case_->loops(Role::initiator),
+                      all = ours + (same_host ? case_->loops(Role::responder) : 0);
+  const std::size_t cores = placement_.allowed.size();
+  const bool share = one_core || ours > cores || (all > 2 && all > cores);
   return share ? Wait::yield : Wait::spin;
 }
 

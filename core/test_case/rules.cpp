@@ -312,6 +312,15 @@ std::string why_not_on_devices(const TestCase& c) {
   return {};
 }
 
+std::string why_not_paged(const TestCase& c) {
+  const auto has_pages = [](const EndSettings& end) {
+    return cpu_reaches(end.memory) && !end.memory.starts_with(kDmabufMemory);
+  };
+  if (!c.registration.odp || (has_pages(c.initiator) && has_pages(c.responder))) return {};
+  return "on-demand paging is of pages of the host: use --odp off, or --memory host and "
+         "--peer-memory host";
+}
+
 /// Messages are numbered by counting them, each loop's in its order.
 std::string why_not_blamed(const TestCase& c) {
   if (!c.watched()) return {};
@@ -354,6 +363,7 @@ std::string why_impossible(const TestCase& test_case) {
                                      why_not_shared,       why_no_peak,       why_not_in_queue};
   if (test_case.over_tcp()) return {};
   std::string why = why_not_on_devices(test_case);
+  if (why.empty()) why = why_not_paged(test_case);
   if (test_case.control()) return why;
   const std::span<const Rule> rules =
       test_case.topology() ? std::span<const Rule>(kOfRanks) : std::span<const Rule>(kOfTwoEnds);

@@ -283,15 +283,18 @@ std::string transport_text(const TestCase& test_case) {
   return has_one ? axis_text(test_case, transport) : std::string();
 }
 
-double messages_per_s(const TestCase& test_case) {
-  const auto amount = static_cast<double>(test_case.rate & ~kBitRate);
-  if ((test_case.rate & kBitRate) == 0) return amount;
+double mean_message(const TestCase& test_case) {
   double bytes = 0, weights = 0;
   for (const MixPart& part : mix_of(test_case)) {
     bytes += static_cast<double>(part.weight) * static_cast<double>(part.size_bytes);
     weights += static_cast<double>(part.weight);
   }
-  return amount / (8.0 * (bytes / weights));
+  return bytes / weights;
+}
+
+double messages_per_s(const TestCase& test_case) {
+  const auto amount = static_cast<double>(test_case.rate & ~kBitRate);
+  return (test_case.rate & kBitRate) == 0 ? amount : amount / (8.0 * mean_message(test_case));
 }
 
 std::vector<MixPart> mix_of(const TestCase& test_case) {

@@ -419,6 +419,9 @@ std::vector<MixPart> mix_of(const TestCase& test_case);
 /// A part of a mix as a case of its own, which all of its requests are alike in.
 TestCase case_of_part(const TestCase& test_case, const MixPart& part);
 
+/// The mean of its messages, of a mix by the weights [bytes].
+double mean_message(const TestCase& test_case);
+
 /// The largest message that the case has [bytes].
 std::uint64_t largest_message(const TestCase& test_case);
 

@@ -171,7 +171,8 @@ constexpr WcMeaning kMeanings[] = {
     {"IBV_WC_RETRY_EXC_ERR", "no acknowledgement came: the peer did not answer within all retries",
      "The peer died, its QP is not ready, or packets are lost on the way: wrong GID "
      "(compare `rdmameter devices` of both ends), an MTU that a switch does not pass, a "
-     "firewall (RoCE v2: on UDP port 4791), PFC or ECN not set up."},
+     "firewall (RoCE v2: on UDP port 4791), PFC or ECN not set up; InfiniBand: both ports are "
+     "limited members of the partition (--pkey)."},
     {"IBV_WC_RNR_RETRY_EXC_ERR", "the receiver had no receive posted, in all retries (RNR)",
      "The receiver is slower than the sender or did not post: a greater --rx-depth, or "
      "--rnr-retry 7, which waits for ever."},

@@ -350,7 +350,7 @@ DeviceLimits query_limits(ibv_context& context) {
 }
 
 std::optional<int> device_numa_node(std::string_view device, const std::filesystem::path& sysfs) {
-  const auto node = read_number(sysfs / "class/infiniband" / device / "device/numa_node");
+  const auto node = read_number(slot_folder(sysfs / "class/infiniband" / device) / "numa_node");
   if (!node || *node < 0) return std::nullopt;  // the kernel writes -1 for "none"
   return static_cast<int>(*node);
 }

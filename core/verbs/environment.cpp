@@ -170,7 +170,7 @@ std::optional<std::string> device_driver(std::string_view name,
   // By readlink(), here and below: the software device of the tests answers that.
   std::array<char, PATH_MAX> link{};
   if (readlink((device / "device/driver").c_str(), link.data(), link.size() - 1) > 0)
-    return std::filesystem::path(link.data()).filename();
+    return std::filesystem::path(link.data()).stem();  // "mlx5_core.sf" of a sub-function
   if (std::filesystem::exists(device / "device", error)) return std::nullopt;  // it is on a bus
   const auto described = read_line(device / "node_desc");
   if (described == "rxe") return "rdma_rxe";
@@ -224,27 +224,28 @@ Json clock_json(const ClockChoice& clock) {
           {"reason", clock.reason}};
 }
 
-/// A virtual function has a link to its physical one; null: the device is on no bus, or the kernel
-/// does not tell.
+/// A virtual function has a link to its physical one; a sub-function is a part of its function as
+/// well. Null: the device is on no bus, or the kernel does not tell.
 Json is_virtual_function(const std::filesystem::path& device) {
+  const std::filesystem::path own = device / "device", slot = slot_folder(device);
   std::array<char, PATH_MAX> link{};
-  if (readlink((device / "physfn").c_str(), link.data(), link.size()) > 0) return true;
+  if (slot != own || readlink((own / "physfn").c_str(), link.data(), link.size()) > 0) return true;
   std::error_code error;
-  return std::filesystem::exists(device, error) ? Json(false) : Json(nullptr);
+  return std::filesystem::exists(own, error) ? Json(false) : Json(nullptr);
 }
 
 Json device_slot_json(std::string_view device, const std::filesystem::path& sysfs) {
-  const std::filesystem::path root = sysfs / "class/infiniband" / device;
+  const std::filesystem::path root = sysfs / "class/infiniband" / device, slot = slot_folder(root);
   const std::optional<std::string> driver = device_driver(device, sysfs);
   // The kernel's own drivers have no version but the kernel's; those of OFED have OFED's.
   const auto version = driver ? read_line(sysfs / "module" / *driver / "version") : std::nullopt;
   return {{"driver", or_null(driver)},
           {"driver_version", or_null(version)},
           {"numa_node", or_null(device_numa_node(device, sysfs))},
-          {"pcie_speed", or_null(read_line(root / "device/current_link_speed"))},
-          {"pcie_width", or_null(read_number(root / "device/current_link_width"))},
+          {"pcie_speed", or_null(read_line(slot / "current_link_speed"))},
+          {"pcie_width", or_null(read_number(slot / "current_link_width"))},
           {"pcie_address", or_null(pcie_address(root))},
-          {"virtual_function", is_virtual_function(root / "device")}};
+          {"virtual_function", is_virtual_function(root)}};
 }
 
 Json environment_json(const ClockChoice& clock, const DeviceInUse* device,

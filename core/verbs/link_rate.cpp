@@ -117,7 +117,7 @@ std::optional<std::filesystem::path> place_of(const std::filesystem::path& link)
 }  // namespace
 
 std::optional<std::string> pcie_address(const std::filesystem::path& device) {
-  return word_behind(device / "device/uevent", "PCI_SLOT_NAME=");
+  return word_behind(slot_folder(device) / "uevent", "PCI_SLOT_NAME=");
 }
 
 bool is_pci_gpu(const std::filesystem::path& pci, std::string_view maker) {
@@ -129,7 +129,7 @@ bool is_pci_gpu(const std::filesystem::path& pci, std::string_view maker) {
 std::string_view pcie_path(std::string_view gpu, std::string_view device,
                            const std::filesystem::path& sysfs) {
   const std::filesystem::path of_gpu = sysfs / "bus/pci/devices" / gpu,
-                              of_device = sysfs / "class/infiniband" / device / "device";
+                              of_device = slot_folder(sysfs / "class/infiniband" / device);
   const auto one = place_of(of_gpu), other = place_of(of_device);
   if (!one || !other) return "unknown";
   const auto fork = std::ranges::mismatch(*one, *other);

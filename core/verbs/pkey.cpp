@@ -27,11 +27,20 @@ std::string pkeys_text(ibv_context& context, const PortInfo& port) {
   return text.empty() ? "none" : text;
 }
 
-PkeyEntry entry_of_value(ibv_context& context, const PortInfo& port, std::uint16_t asked) {
-  for (const int value : {int{asked}, asked ^ kFullMember}) {
+PkeyEntry entry_of_value(ibv_context& context, const PortInfo& port, std::uint16_t asked,
+                         bool of_peer) {
+  const int first = of_peer ? asked | kFullMember : asked;
+  for (const int value : {first, first ^ kFullMember}) {
     const int index =
         ibv_get_pkey_index(&context, port.number, htobe16(static_cast<std::uint16_t>(value)));
-    if (index >= 0) return {static_cast<std::uint16_t>(index), static_cast<std::uint16_t>(value)};
+    if (index < 0) continue;
+    if (of_peer && ((value | asked) & kFullMember) == 0)
+      throw Unsupported(
+          "both ports are limited members of the partition {:#x}, which do not receive from each "
+          "other: choose by --pkey one of which an end is a full member (0x8000 and above); {} has "
+          "{}",
+          asked, port.where(), pkeys_text(context, port));
+    return {static_cast<std::uint16_t>(index), static_cast<std::uint16_t>(value)};
   }
   throw Unsupported(
       "the partition key {:#x} is not in the table of {}, which has {}; "
@@ -59,12 +68,13 @@ PkeyEntry only_entry(ibv_context& context, const PortInfo& port, const PathSetti
 
 }  // namespace
 
-PkeyEntry choose_pkey(ibv_context& context, const PortInfo& port, const PathSettings& path) {
+PkeyEntry choose_pkey(ibv_context& context, const PortInfo& port, const PathSettings& path,
+                      bool of_peer) {
   if (port.link_layer != IBV_LINK_LAYER_INFINIBAND && port.pkey_table_length != 0 &&
       !is_readable(context, port))
     return only_entry(context, port, path);
   if (path.pkey != kAuto)
-    return entry_of_value(context, port, static_cast<std::uint16_t>(path.pkey));
+    return entry_of_value(context, port, static_cast<std::uint16_t>(path.pkey), of_peer);
   if (port.pkey_table_length == 0 && path.pkey_index == 0) return {};
   if (path.pkey_index >= port.pkey_table_length)
     throw Unsupported("--pkey-index {}: {} has {} partition keys, 0 being the first",

@@ -24,7 +24,11 @@ struct PkeyEntry {
 
 /// The entry that a case means: that of --pkey, by value; else the one at --pkey-index. The key
 /// that is as asked goes before the other one of its partition (bit 15, IBTA vol. 1, 10.9.1.1).
+/// @param of_peer  --pkey is the other end's key, and the entry is for QPs that talk to it: of two
+///                 limited members none receives what the other sends (10.9.3), so a full
+///                 membership goes before
 /// @throws Unsupported  there is none; the text lists those that there are
-PkeyEntry choose_pkey(ibv_context& context, const PortInfo& port, const PathSettings& path);
+PkeyEntry choose_pkey(ibv_context& context, const PortInfo& port, const PathSettings& path,
+                      bool of_peer = false);
 
 }  // namespace rdmameter

@@ -51,11 +51,17 @@ class Paths(rdmameter.Test):
     def test_a_partition_key_is_found_by_its_value_wherever_it_stands(self):
         self.play("mlx5-ib,mlx5-ib-vf")
         for options, index, key in (((), 0, "0xffff"), (("--pkey", "0x8001"), 1, "0x8001"),
-                                    (("--pkey", "0x1"), 1, "0x8001"), (("--pkey-index", "1"), 1, "0x8001")):
+                                    (("--pkey", "0x1"), 2, "0x1"), (("--pkey-index", "1"), 1, "0x8001")):
             with self.subTest(options):
                 for row in self.measure("send_lat", "send_bw", "--transport", "rc,ud", "--size", "64", *options,
                                         *BETWEEN_BOTH, *SHORT):
                     self.assertEqual((row["case"]["pkey_index"], row["case"]["pkey"]), (index, key))
+
+    def test_of_the_two_ends_one_is_a_full_member_of_the_partition(self):
+        self.play("mlx5-ib")  # of 0x1 it has both memberships, of 0x3 the limited one
+        self.measure("send_lat", "--transport", "rc,ud", "--pkey", "0x1", *BETWEEN_BOTH, *SHORT)
+        self.measure("send_bw", "--bidirectional", "--pkey", "0x1", "--size", "64", *BETWEEN_BOTH, *SHORT)
+        self.assertRegex(self.skipped("send_lat", "--pkey", "0x3", *BETWEEN_BOTH, *SHORT), "both ports are limited members of the partition 0x3")
 
     def test_a_partition_key_that_a_port_lacks_is_skipped_with_those_it_has(self):
         self.play("mlx5-ib,mlx5-ib-vf")
@@ -783,6 +789,11 @@ class DeviceMemory(rdmameter.Test):
             for tests, transport in ((("send_lat", "send_imm_lat", "send_bw"), "rc"), (("send_imm_lat", "send_bw"), "uc")):
                 self.measure(*tests, "--transport", transport, "--size", "8,64", "--recv", "rq", *ends, *SHORT, "--verify")
         self.measure("send_lat", "--size", "8", "--recv", "srq", "--peer-memory", "device", *SHORT, "--verify")
+
+    def test_it_has_no_pages(self):
+        self.play("mlx5-roce")
+        self.assertRegex(self.skipped("write_bw", "--memory", "device", "--odp", *SHORT), "on-demand paging is of pages of the host: use --odp off")
+        self.assertRegex(self.skipped("reg_mr", "--memory", "device", "--odp", *SHORT), "on-demand paging is of pages of the host")
 
     def test_it_needs_no_option_in_latencies_which_are_inlined_elsewhere(self):
         self.play("mlx5-roce")

@@ -59,6 +59,12 @@ class OfAPort(rdmameter.Test):
         shown = subprocess.run([rdmameter.program, "show", done.path], capture_output=True, text=True, check=True).stdout
         self.assertIn("beside each, over that alone", shown)
 
+    def test_bytes_of_a_mix_are_of_its_sizes(self):
+        done = self.measure_beside("write_lat", "--iterations", "100", "--warmup", "5", "--background",
+                                   "mix_load --rate 500 --mix write:8:50,read:24:50 --size 4096")
+        beside = done.rows[1]["background"]
+        self.assertEqual(beside["bytes"], 16 * beside["operations"])
+
     def test_a_matrix_of_short_cases_has_their_p50(self):
         done = self.measure_beside("write_lat", "--size", "8,16", "--iterations", "20", "--warmup", "2", "--background", ATTACKER,
                                    "--background", "send_lat")
@@ -103,7 +109,7 @@ class Places(rdmameter.Test):
         self.assertRegex(done.rows[1]["error_message"], "the background, send_bw, .*another client is served")
 
     def test_what_makes_no_background_is_refused(self):
-        for text, why in (("", "names no test"), ("write_bv", "write_bw"), ("*_bw", "one test"), ("reg_mr", "no traffic"),
+        for text, why in ((" ", "names no test"), ("write_bv", "write_bw"), ("*_bw", "one test"), ("reg_mr", "no traffic"),
                           ("write_bw --size", "needs a value"), ("write_bw --size 1,2", "one value"),
                           ("write_bw --duration 3", "as long as the case"), ("write_bw --sise 3", "did you mean 'size'"),
                           ("write_bw 64", "neither an axis"), ("write_lat --depth 4", "does not apply"),

@@ -331,7 +331,7 @@ class Memory(Topo):
         self.addCleanup(os.environ.pop, "LD_LIBRARY_PATH")
 
     def test_messages_leave_from_a_gpu_and_are_relayed_in_it(self):
-        rows = self.topo("ring", "mesh", "--ranks", "4", "--memory", "cuda:0,rocm:1,device", "--traffic", "pairs,alltoall,flood", "--size", "8,4K", *SHORT).rows
+        rows = self.topo("ring", "mesh", "--ranks", "4", "--memory", "cuda:0,rocm:1,device", "--traffic", "pairs,alltoall,flood", "--size", "9,4K", *SHORT).rows
         rows += self.topo("ring", "--ranks", "2", "--memory", "rocm:%l", "--traffic", "alltoall", *SHORT).rows
         self.assertEqual(len(rows), 2 * 3 * 3 * 2 + 1)
         for row in rows:

@@ -108,6 +108,19 @@ TEST(OpenLoop, ADurationEndsAnOverloadAndCountsWhatWasLeft) {
   EXPECT_GE(load.tally.elapsed_ns, test_case.duration_ns);
 }
 
+TEST(OpenLoop, AnInterruptLeavesWhatWaitsThoughANumberOfRequestsRules) {
+  TestCase test_case = load_case(2, 1000, 4);
+  test_case.arrivals = ArrivalPattern::fixed;
+  VirtualRun load{test_case};
+  load.server.interrupted = &load.tally;
+  load.server.interrupt_at_ns = 600 * kService_ns;  // all have fallen due by then
+  ASSERT_EQ(load.run().why, LoopResult::Why::done);
+  const LoadData data = load.offered.result();
+  EXPECT_EQ(data.due, 1000U);
+  EXPECT_EQ(data.completed + data.unsent, 1000U);
+  EXPECT_NEAR(static_cast<double>(data.completed), 604, 3);
+}
+
 TEST(OpenLoop, AfterAStallWhatFellDueIsPostedAndNothingMore) {
   constexpr std::uint64_t kStall_ns = 100 * kService_ns;
   TestCase test_case = load_case(0.1, 1000, 256);

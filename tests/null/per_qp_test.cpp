@@ -141,6 +141,8 @@ TEST(QpSamples, HaveQuantilesWithinTheirBucketsAndNoneOfTooFew) {
   for (std::uint64_t i = 0; i < 19; ++i) lanes[1].samples->record(7000);
   EXPECT_LE(*qp_figures(lanes[1], 1, 0).p50_ns, 8);  // a bucket of half of them
   EXPECT_EQ(*few.mean_ns, 7);
+  lanes[0].samples->count = 1ULL << 32;  // hours; a bucket may have wrapped
+  EXPECT_EQ(qp_figures(lanes[0], 1, 0).p50_ns, std::nullopt);
 }
 
 }  // namespace

@@ -31,6 +31,8 @@ struct VirtualServer {
   /// The loop gets no CPU time.
   std::uint64_t stall_at_ns = std::numeric_limits<std::uint64_t>::max(), stall_ns = 0;
   std::uint64_t pause_at_ns = 0, pause_ns = 0;  ///< it serves nobody
+  LoopTally* interrupted = nullptr;             ///< by its user, from then on; null: it is not
+  std::uint64_t interrupt_at_ns = 0;
   std::uint64_t posts = 0, posts_before = 0;
   std::vector<std::uint64_t> part_service_ns;  ///< of each part of a mix; empty: there is none
 
@@ -49,6 +51,8 @@ struct VirtualServer {
   }
 
   void pass_time() {
+    if (interrupted != nullptr && now_ns >= interrupt_at_ns)
+      std::exchange(interrupted, nullptr)->end_now();
     if (std::exchange(posts_before, posts) != posts) return;
     while (next_due < due_ns.size() && due_ns[next_due] <= now_ns) ++next_due;
     std::uint64_t next_ns = std::numeric_limits<std::uint64_t>::max();

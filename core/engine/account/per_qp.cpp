@@ -5,6 +5,7 @@
 #include <cmath>
 #include <concepts>
 #include <functional>
+#include <limits>
 #include <numeric>
 
 #include "core/base/lists.h"
@@ -34,7 +35,9 @@ double rounded(double value) {
 std::optional<double> quantile(const QpSamples& samples, double share) {
   constexpr double kBeyond = 10 * (1 - 1e-9);
   const auto count = static_cast<double>(samples.count);
-  if (samples.shift != kQpSamplesShift || (1 - share) * count < kBeyond) return std::nullopt;
+  const bool wrapped = samples.count > std::numeric_limits<std::uint32_t>::max();  // may have
+  if (samples.shift != kQpSamplesShift || wrapped || (1 - share) * count < kBeyond)
+    return std::nullopt;
   const auto rank = static_cast<std::uint64_t>(std::ceil(share * count - share * count * 1e-14));
   return static_cast<double>(value_at_rank({samples.buckets, kQpSamplesBuckets}, kQpSamplesShift,
                                            rank, samples.min_ns, samples.max_ns));

@@ -152,12 +152,13 @@ class OpenLoopRun {
     set_end(tally_, last_due_, plan_.duration_ns, clock_);
   }
 
-  /// Nothing is due any more. Where a number of requests rules, those that wait are still posted;
-  /// where a time does, they are not: an overload's would take as long again, or longer.
+  /// Nothing is due any more. Where a number of requests rules, those that wait are still posted,
+  /// but for an interrupt; where a time does, they are not: an overload's would take as long again,
+  /// or longer.
   [[gnu::noinline]] void end_arrivals() noexcept {
     arriving_.stop();
     load_.due = arrived_ - std::min(arrived_, plan_.warmup);
-    if (arrived_ != goal_) {
+    if (arrived_ != goal_ || over(tally_, last_due_)) {
       load_.unsent = arrived_ - std::min(arrived_, std::max(posted_, plan_.warmup));
       arrived_ = posted_;
     }
@@ -231,6 +232,7 @@ class OpenLoopRun {
       load_.backlog.add(most_);
       interval_ends_ += load_.backlog.interval_ticks;
     }
+    if (over(tally_, now) && posted_ != arrived_) end_arrivals();
     most_ = arrived_ - posted_;
   }
 
@@ -294,7 +296,7 @@ class OpenLoopRun {
     } else {
       if (polled < 0 || stop_.requested()) [[unlikely]]
         return no_completion(polled, wcs[0]);
-      if (over(tally_, now) && finish_at_ == kNeverDue) [[unlikely]]
+      if (over(tally_, now) && (finish_at_ == kNeverDue || posted_ != arrived_)) [[unlikely]]
         end_arrivals();
       typename P::Waiter{}(P::Cq::of(ending));
     }

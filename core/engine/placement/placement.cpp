@@ -46,7 +46,7 @@ std::vector<unsigned> chosen_cpus(const PlacementWish& wish) {
 DeviceLocality locality_of(std::string_view device, const std::filesystem::path& sysfs) {
   if (device.empty()) return {};
   return {.numa_node = device_numa_node(device, sysfs),
-          .cpus = cpus_in(sysfs / "class/infiniband" / device / "device/local_cpulist")};
+          .cpus = cpus_in(slot_folder(sysfs / "class/infiniband" / device) / "local_cpulist")};
 }
 
 /// The CPUs in an order in which each physical core comes once before the second hardware

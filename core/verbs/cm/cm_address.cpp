@@ -81,7 +81,7 @@ CmAddress group_address(const IpAddress& group, int link_layer, std::optional<st
     // ff12: transient, of the subnet; 0x40, 0x01: IPv4 groups of rdma_cm's; the low 28 bits.
     constexpr std::array<std::uint8_t, 4> kBegin{0xff, 0x12, 0x40, 0x01};
     std::memcpy(mgid.raw, kBegin.data(), kBegin.size());
-    const std::uint16_t big_endian = htobe16(partition);
+    const std::uint16_t big_endian = htobe16(partition | kFullMember);  // of limited members, too
     std::memcpy(&mgid.raw[4], &big_endian, sizeof big_endian);
     std::memcpy(&mgid.raw[12], &reinterpret_cast<const sockaddr_in*>(group.get())->sin_addr, 4);
     mgid.raw[12] &= 0x0f;

@@ -31,6 +31,8 @@ unsigned huge_shift_of(std::string_view kind) noexcept {
 
 /// What providers align device memory and its copies to.
 constexpr std::size_t kDeviceUnit = 64;
+/// Copies to and from it are of such words (mlx5_access_dm() of rdma-core, providers/mlx5/verbs.c).
+constexpr std::size_t kDeviceWord = 4;
 
 /// Asks for pages on one node, by the system call itself: libnuma would be a dependency for one
 /// line. A refusal (no NUMA, not allowed) leaves the kernel's own placement, which is only slower.
@@ -153,8 +155,9 @@ ibv_mr* MessageMemory::try_to_register(ibv_pd& pd, std::size_t offset, std::size
   if (const int fd = dmabuf(); fd >= 0)
     return ibv_reg_dmabuf_mr(&pd, offset, length, address() + offset, fd, access);
   if (buffer_) return ibv_reg_mr(&pd, buffer_->data() + offset, length, access);
-  return ibv_reg_dm_mr(&pd, device_memory_.get(), 0, size_bytes_,
-                       static_cast<unsigned>(access) | IBV_ACCESS_ZERO_BASED);
+  // Optional rights are refused here, not ignored (Linux, hw/mlx5/mr.c, mlx5_ib_reg_dm_mr()).
+  const auto needed = static_cast<unsigned>(access) & ~unsigned{IBV_ACCESS_OPTIONAL_RANGE};
+  return ibv_reg_dm_mr(&pd, device_memory_.get(), 0, size_bytes_, needed | IBV_ACCESS_ZERO_BASED);
 }
 
 Mr MessageMemory::register_part(ibv_pd& pd, std::size_t offset, std::size_t length,
@@ -180,24 +183,24 @@ Mr MessageMemory::register_part(ibv_pd& pd, std::size_t offset, std::size_t leng
 void MessageMemory::edit(std::size_t offset, std::size_t length,
                          const std::function<void(std::span<std::byte>)>& edit) {
   if (buffer_) return edit({buffer_->data() + offset, length});
-  std::vector<std::byte> copy(length);
-  edit(copy);
+  std::vector<std::byte> copy(gpu_ ? length : align_up(length, kDeviceWord));
+  edit(std::span(copy).first(length));
   if (length == 0) return;  // as of an end that is never written to
   if (gpu_) return gpu_->write(offset, copy);
-  check_errno_value(ibv_memcpy_to_dm(device_memory_.get(), offset, copy.data(), length),
+  check_errno_value(ibv_memcpy_to_dm(device_memory_.get(), offset, copy.data(), copy.size()),
                     "ibv_memcpy_to_dm", where_);
 }
 
 void MessageMemory::inspect(std::size_t offset, std::size_t length,
                             const std::function<void(std::span<const std::byte>)>& look) const {
   if (buffer_) return look({buffer_->data() + offset, length});
-  std::vector<std::byte> copy(length);
+  std::vector<std::byte> copy(gpu_ ? length : align_up(length, kDeviceWord));
   if (length != 0 && gpu_)
     gpu_->read(offset, copy);
   else if (length != 0)
-    check_errno_value(ibv_memcpy_from_dm(copy.data(), device_memory_.get(), offset, length),
+    check_errno_value(ibv_memcpy_from_dm(copy.data(), device_memory_.get(), offset, copy.size()),
                       "ibv_memcpy_from_dm", where_);
-  look(copy);
+  look(std::span(copy).first(length));
 }
 
 Json gpu_facts_of(const MessageMemory& memory, const std::string& device) {

@@ -85,6 +85,26 @@ TEST(DeviceSlot, ReadsDriverNodeAndLink) {
   EXPECT_EQ(device_slot_json("mlx5_0", tree.root())["virtual_function"], true);
 }
 
+/// Linux, drivers/net/ethernet/mellanox/mlx5/core/sf/dev: it is on the auxiliary bus, beneath its
+/// function.
+TEST(DeviceSlot, OfASubFunctionIsThatOfItsFunction) {
+  const FakeTree tree;
+  const std::filesystem::path function = "devices/pci0000:00/0000:03:00.0";
+  tree.write(function / "numa_node", "1\n");
+  tree.write(function / "current_link_width", "16\n");
+  tree.write(function / "uevent", "PCI_SLOT_NAME=0000:03:00.0\n");
+  tree.write(function / "mlx5_core.sf.2/sfnum", "88\n");
+  tree.link(function / "mlx5_core.sf.2/subsystem", "../../../../bus/auxiliary");
+  tree.link(function / "mlx5_core.sf.2/driver", "../../../../bus/auxiliary/drivers/mlx5_core.sf");
+  tree.link("class/infiniband/mlx5_2/device", tree.root() / function / "mlx5_core.sf.2");
+  const ordered_json slot = device_slot_json("mlx5_2", tree.root());
+  EXPECT_EQ(slot["driver"], "mlx5_core");
+  EXPECT_EQ(slot["numa_node"], 1);
+  EXPECT_EQ(slot["pcie_width"], 16);
+  EXPECT_EQ(slot["pcie_address"], "0000:03:00.0");
+  EXPECT_EQ(slot["virtual_function"], true);
+}
+
 TEST(DeviceSlot, OfRxeHasADriverAndNoSlot) {
   const FakeTree tree;
   tree.write("class/infiniband/rxe0/node_desc", "rxe\n");

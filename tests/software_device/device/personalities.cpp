@@ -61,7 +61,7 @@ constexpr Personality mlx5_infiniband() {
   made.addresses = Addresses::link_local;
   made.grh_required = false;
   made.ipoib = true;
-  made.pkeys = {0xffff, 0x8001};
+  made.pkeys = {0xffff, 0x8001, 0x0001, 0x0003};
   made.active_speed = kHdr;
   made.clock_kHz = 156'250;
   made.route_service_level = 3;

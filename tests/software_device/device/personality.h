@@ -32,7 +32,7 @@ struct Personality {
   int link_layer = IBV_LINK_LAYER_ETHERNET;
   Addresses addresses = Addresses::roce;
   bool grh_required = true;                       ///< a path without GRH is refused
-  std::array<std::uint16_t, 2> pkeys{0xffff, 0};  ///< 0: none
+  std::array<std::uint16_t, 4> pkeys{0xffff, 0};  ///< 0: none
   bool shows_pkeys = true;  ///< else ibv_query_pkey() fails: sysfs has no pkeys of the port
   ibv_mtu active_mtu = IBV_MTU_4096, max_mtu = IBV_MTU_4096;
   std::uint8_t active_width = 2;          ///< 4 lanes (IBTA, PortInfo:LinkWidthActive)

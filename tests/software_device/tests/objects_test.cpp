@@ -150,7 +150,8 @@ TEST(SoftwareDevice, DeviceMemoryIsWrittenAndReadThroughItsHandle) {
   ASSERT_NE(mr, nullptr);
   fill(std::span(end.memory).first(64), 1);
   EXPECT_EQ(ibv_memcpy_to_dm(dm, 100, end.memory.data(), 64), 0);
-  EXPECT_EQ(ibv_memcpy_to_dm(dm, 4090, end.memory.data(), 64), EINVAL);
+  EXPECT_EQ(ibv_memcpy_to_dm(dm, 4092, end.memory.data(), 64), EINVAL);
+  EXPECT_EQ(ibv_memcpy_to_dm(dm, 100, end.memory.data(), 65), EINVAL);
   EXPECT_EQ(ibv_memcpy_from_dm(&end.memory[100], dm, 100, 64), 0);
   EXPECT_TRUE(holds(std::span(end.memory).subspan(100, 64), 1));
   EXPECT_EQ(ibv_dereg_mr(mr), 0);

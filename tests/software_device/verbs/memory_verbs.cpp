@@ -114,13 +114,17 @@ int advise_mr(ibv_pd* /*pd*/, ibv_advise_mr_advice /*advice*/, std::uint32_t /*f
 bool within(const Dm& dm, std::uint64_t offset, std::size_t length) {
   return offset <= dm.length && length <= dm.length - offset;
 }
+/// Of words alone (rdma-core, providers/mlx5/verbs.c, mlx5_access_dm()).
+bool copies(const Dm& dm, std::uint64_t offset, std::size_t length) {
+  return within(dm, offset, length) && (offset | length) % 4 == 0;
+}
 int copy_to_dm(ibv_dm* dm, std::uint64_t offset, const void* from, std::size_t length) {
-  if (!within(to_dm(dm), offset, length)) return EINVAL;
+  if (!copies(to_dm(dm), offset, length)) return EINVAL;
   std::memcpy(to_dm(dm).data + offset, from, length);
   return 0;
 }
 int copy_from_dm(void* to, ibv_dm* dm, std::uint64_t offset, std::size_t length) {
-  if (!within(to_dm(dm), offset, length)) return EINVAL;
+  if (!copies(to_dm(dm), offset, length)) return EINVAL;
   std::memcpy(to, to_dm(dm).data + offset, length);
   return 0;
 }
@@ -146,8 +150,13 @@ int free_dm(ibv_dm* dm) {
 }
 ibv_mr* reg_dm_mr(ibv_pd* pd, ibv_dm* dm, std::uint64_t offset, std::size_t length,
                   unsigned access) {
-  // As real devices do, it has no addresses: each region of it begins at 0.
-  if (!within(to_dm(dm), offset, length) || (access & IBV_ACCESS_ZERO_BASED) == 0)
+  // As real devices do, it has no addresses: each region of it begins at 0. What else is taken:
+  // Linux, hw/mlx5/mlx5_ib.h, MLX5_IB_DM_MEMIC_ALLOWED_ACCESS.
+  constexpr unsigned kTaken = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
+                              IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC |
+                              IBV_ACCESS_ZERO_BASED;
+  if (!within(to_dm(dm), offset, length) || (access & IBV_ACCESS_ZERO_BASED) == 0 ||
+      (access & ~kTaken) != 0)
     return fail<ibv_mr>(EINVAL);
   return register_memory(pd, to_dm(dm).data + offset, length, 0, access);
 }

@@ -89,6 +89,7 @@ TEST(GroupAddress, OnInfiniBandIsTheMgidThatRdmaCmMakesOfAnIpv4Group) {
     return group_address(*IpAddress::parse(group), IBV_LINK_LAYER_INFINIBAND, pkey).text();
   };
   EXPECT_EQ(text("239.255.1.2", 0x8001), "ff12:4001:8001::fff:102");
+  EXPECT_EQ(text("239.255.1.2", 0x0001), "ff12:4001:8001::fff:102") << "of a limited member";
   EXPECT_EQ(text("239.255.1.2", {}), "ff12:4001:ffff::fff:102");
   EXPECT_EQ(text("ff12:a01b::7", 0xffff), "ff12:a01b::7");
   EXPECT_EQ(group_address(*IpAddress::parse("239.255.1.2"), IBV_LINK_LAYER_ETHERNET, {}).text(),
