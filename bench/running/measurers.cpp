@@ -12,7 +12,6 @@
 #include "core/engine/null/null_measurer.h"
 #include "core/engine/search/sweep_measurer.h"
 #include "core/server/server.h"
-#include "core/wire/watcher.h"
 
 namespace rdmameter {
 namespace {
@@ -44,16 +43,7 @@ class MeasurerByPattern final : public MeasurerOver {
       : MeasurerOver(*traffic), traffic_(std::move(traffic)), control_(std::move(control)) {}
 
   Outcome measure(const TestCase& test_case) override {
-    if (test_case.needs_responder()) return traffic_->measure(test_case);
-    // Meanwhile nothing else is said to the responder, which waits kIdle for the next case.
-    static constexpr std::chrono::seconds kEvery{30};
-    traffic_->say_alive();
-    const WatchThread awake([this](const EventFd& done) {
-      const InterruptSource none;
-      while (wait_for(-1, 0, Deadline::in(kEvery), none, &done) == Waited::deadline)
-        traffic_->say_alive();
-    });
-    return control_->measure(test_case);
+    return (test_case.needs_responder() ? traffic_ : control_)->measure(test_case);
   }
 
  private:

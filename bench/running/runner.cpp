@@ -13,6 +13,7 @@
 
 #include "core/base/error.h"
 #include "core/base/error_text.h"
+#include "core/wire/watcher.h"
 #include "topologies/axes/rank_axes.h"
 
 namespace rdmameter {
@@ -88,6 +89,13 @@ struct Run {
   bool ended_as_asked = false;  ///< the last one, by an interrupt
   std::string unusable;         ///< why nothing more can be measured; empty: it can
   std::exception_ptr broken;
+  const InterruptSource nobody = {};
+  /// Between cases, too, a responder hears of us: whoever reads our output may be slow.
+  const WatchThread awake{[this](const EventFd& done) {
+    constexpr std::chrono::seconds kEvery{30};  // a responder waits two minutes
+    while (wait_for(-1, 0, Deadline::in(kEvery), nobody, &done) == Waited::deadline)
+      parts.measurer.say_alive();
+  }};
 
   bool ended(std::size_t index) const {
     return tally.interrupted || broken || progress[index].ended;
@@ -165,6 +173,7 @@ struct Run {
     try {
       const Background* const background = place.planned.background.get();
       parts.measurer.set_background(background == nullptr ? nullptr : &background->test_case);
+      if (!place.planned.test_case.needs_responder()) parts.measurer.say_alive();
       return measured_row(place, parts.measurer.measure(place.planned.test_case));
     } catch (const Interrupted&) {
       throw;

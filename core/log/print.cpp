@@ -124,6 +124,11 @@ std::atomic<const TellSink*> sink{nullptr};
 
 }  // namespace
 
+bool stderr_takes_text() noexcept {
+  pollfd waited{STDERR_FILENO, POLLOUT, 0};
+  return !may_wait(STDERR_FILENO) || poll(&waited, 1, 0) != 0;
+}
+
 void tell_text(std::string_view text) noexcept {
   if (const TellSink* const taker = sink) return taker->told(text);
   const int before = errno;  // the caller may still need the errno of its failure

@@ -63,6 +63,9 @@ int print_error() noexcept;
 /// a server must not wait, and has a TellSink.
 void tell_text(std::string_view text) noexcept;
 
+/// Would tell_text() not wait? A stopped terminal (Ctrl-S) and a pipe that is full take nothing.
+bool stderr_takes_text() noexcept;
+
 template <class... Values>
 void tell(fmt::format_string<Values...> format, Values&&... values) noexcept {
   try {

@@ -11,6 +11,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -26,8 +28,14 @@
 namespace rdmameter {
 namespace {
 
-/// A row is 5 KB, one full histogram 0.4 MB.
-constexpr std::size_t kMaxBytes = 512U << 20;
+/// A row is 5 KB, one full histogram 0.4 MB. Text that is kept whole has at most so much of them,
+/// and so has what stands in memory of a file, which is read in parts.
+constexpr std::size_t kMaxText = 512U << 20;
+constexpr std::size_t kMaxBytes = 64ULL << 30;
+
+[[noreturn]] void refuse_length(const std::string& path) {
+  throw UsageError("{}: has more than {} MiB that must be read at once.", path, kMaxText >> 20);
+}
 
 constexpr const char* kNoResult =
     "the file is not a result of rdmameter, as 'rdmameter run -o FILE' writes it";
@@ -114,6 +122,7 @@ class PartsReader {
     }
     const std::string_view value = text.value();
     if (value.empty()) return false;
+    keep(value);
     Json& json = seen_[key] = Json::parse(value.begin(), value.end());
     if (key == "context") {
       check_context(path_, json);
@@ -126,11 +135,18 @@ class PartsReader {
   /// Without a context the rows wait: its schema says what they are.
   bool read_row(std::string_view row) {
     if (row.empty()) return false;
-    if (known_)
+    if (known_) {
       take_row(row);
-    else
+    } else {
+      keep(row);
       waiting_.emplace_back(row);
+    }
     return true;
+  }
+
+  void keep(std::string_view text) {
+    kept_ += text.size();
+    if (kept_ > kMaxText) refuse_length(path_);
   }
 
   void take_row(std::string_view text) {
@@ -149,6 +165,7 @@ class PartsReader {
   RowParser rows_;
   Json seen_ = Json::object();        ///< but for the rows
   std::vector<std::string> waiting_;  ///< rows before the context
+  std::size_t kept_ = 0;              ///< bytes of both
   bool known_ = false;                ///< the context
   std::uint64_t count_ = 0;
 };
@@ -157,8 +174,10 @@ constexpr std::size_t kTextWindow = 1 << 20;  ///< of a file's text, at the leas
 
 /// What is left of the text, and more behind it: twice as much at each attempt, so that a long value
 /// is not looked through again and again.
-std::string_view lengthened(std::string& text, std::string_view rest, InputParts& file) {
+std::string_view lengthened(std::string& text, std::string_view rest, InputParts& file,
+                            const std::string& path) {
   text.erase(0, text.size() - rest.size());
+  if (text.size() > kMaxText) refuse_length(path);
   const std::size_t aim = std::max(kTextWindow, 2 * text.size());
   while (text.size() < aim && file.append_to(text, aim - text.size())) {
   }
@@ -175,23 +194,28 @@ void read_text(const std::string& path, std::optional<std::string>& kept, const 
   if (!kept) file = open_input(path, {.max_bytes = kMaxBytes});
   if (!kept && !file.regular) {
     kept.emplace();
-    while (file.append_to(*kept, kTextWindow)) {
-    }
+    while (file.append_to(*kept, kTextWindow))
+      if (kept->size() > kMaxText) refuse_length(path);
   }
   const auto more = [&](std::string_view rest) {
-    return kept ? rest : lengthened(window, rest, file);
+    return kept ? rest : lengthened(window, rest, file, path);
   };
-  // To say what is wrong.
-  const auto whole = [&] { return kept ? *kept : read_input(path, {.max_bytes = kMaxBytes}); };
+  const auto say_what_is_wrong = [&] {
+    std::error_code error;
+    if (kept)
+      check_json(path, *kept);
+    else if (std::filesystem::file_size(path, error) <= kMaxText)
+      check_json(path, read_input(path, {.max_bytes = kMaxText}));
+  };
   try {
     std::string_view text = more(kept ? *kept : window);
     if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
     PartsReader(path, parts, reading).read(JsonParts(text, more));
   } catch (const UsageError&) {
-    check_json(path, whole());
+    say_what_is_wrong();
     throw;
   } catch (const Json::exception& error) {
-    check_json(path, whole());
+    say_what_is_wrong();
     throw UsageError("{}: is not JSON that can be read: {}.", path, error_text(error));
   }
 }

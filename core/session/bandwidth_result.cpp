@@ -139,7 +139,10 @@ std::vector<DeviceData> per_device_of_load(const TestCase& test_case, const Side
 }
 
 Json direction_json(const BandwidthData& one) {
-  Json object = {{"messages", one.messages}, {"window_ns", one.window_ns}};
+  Json object = {{"messages", one.messages},
+                 {"window_ns", one.window_ns},
+                 {"traffic_messages", one.traffic_messages},
+                 {"traffic_ns", one.traffic_ns}};
   if (one.peak) object["peak"] = write_fields(*one.peak);
   if (one.sent) object["sent"] = *one.sent;
   if (one.received) object["received"] = *one.received;

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <functional>
+#include <mutex>
 #include <optional>
 #include <string>
 
@@ -123,6 +124,7 @@ class Initiator final : public Measurer {
   }
 
   Outcome measure(const TestCase& planned) override {
+    const std::scoped_lock lock{speaks_};
     if (const std::string why = why_impossible(planned); !why.empty()) throw Unsupported(why);
     const TestCase asked = ends_.settled(planned, channel_);
     std::vector<OpenDevice*> devices;
@@ -140,7 +142,8 @@ class Initiator final : public Measurer {
   }
 
   void say_alive() override {
-    if (!channel_.usable()) return;
+    const std::unique_lock lock{speaks_, std::try_to_lock};
+    if (!lock.owns_lock() || !channel_.usable()) return;
     try {
       channel_.send(make_message("alive"), Deadline::in(kTick));
     } catch (const std::exception&) {  // the next case says what is wrong
@@ -148,6 +151,7 @@ class Initiator final : public Measurer {
   }
 
   void tell_responder(const Json& row) override {
+    const std::scoped_lock lock{speaks_};
     if (!channel_.usable()) return;
     try {
       channel_.send(make_message("row", RowMessage{row}), Deadline::in(kSetupTimeout));
@@ -156,11 +160,15 @@ class Initiator final : public Measurer {
     }
   }
 
-  bool usable() const override { return channel_.usable(); }
+  bool usable() const override {
+    const std::scoped_lock lock{speaks_};
+    return channel_.usable();
+  }
   Json initiator_environment() const override { return initiator_environment_; }
   Json responder_environment() const override { return responder_environment_; }
 
  private:
+  mutable std::mutex speaks_;  ///< through the channel
   /// Before the responder is asked for anything, this end says what it lacks.
   /// @return the devices, where they need not be chosen
   std::vector<OpenDevice*> usable_before(const TestCase& first) {

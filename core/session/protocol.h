@@ -42,7 +42,7 @@ namespace rdmameter {
 
 /// Both ends must have the same number, whatever their releases. A change to any message or to its
 /// meaning raises it by one (CONTRIBUTING.md).
-inline constexpr std::uint32_t kProtocolVersion = 28;
+inline constexpr std::uint32_t kProtocolVersion = 29;
 
 /// A step of the set-up: creating thousands of QPs takes seconds on some devices.
 inline constexpr std::chrono::seconds kSetupTimeout{30};

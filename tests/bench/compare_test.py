@@ -376,8 +376,8 @@ class BadInput(Files):
 
     def test_a_file_too_large_for_any_result(self):
         with open(self.path("x.json"), "wb") as file:
-            file.truncate(1 << 33)
-        self.refused("compare", self.good, self.path("x.json"), says="is larger than 512 MiB")
+            file.truncate(1 << 37)
+        self.refused("compare", self.good, self.path("x.json"), says="is larger than 65536 MiB")
 
 
 # Linux counts as a program's memory what the process had that became it: one that is small.

@@ -279,6 +279,7 @@ class Disk(rdmameter.Test):
         with open(kept, encoding="utf-8") as file:
             self.assertEqual(len(json.load(file)["benchmarks"]), int(rows))
         self.assertTrue(0 < int(rows) < 50)
+        self.assertEqual(len(done.stdout.splitlines()), int(rows) + 1, done)  # what found no room is shown
         self.assert_valid(kept)
         self.assertEqual(done.stderr.splitlines()[-1], "result.json")  # and no file of another name
 

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <exception>
 
 #include "bench/running/lines/case_lines.h"
 #include "bench/running/status_line.h"
@@ -61,7 +62,7 @@ RunOutput::RunOutput(const std::string& output, const Json& context,
     name_width_ = std::max(name_width_, std::min(shorten_name(name, common_).size(), kWidestName));
   if (!framed_) return;
   tell_text(run_header(context, common_, stderr_width()));
-  table_.emplace(name_width_, terminal_style().width, line_rate_gbps(context), common_);
+  table_.emplace(name_width_, terminal_style().width, link_rate(context), common_);
 }
 
 void RunOutput::keep_without_lines() {
@@ -84,7 +85,12 @@ void RunOutput::row(const Row& measured) {
   Row row = measured;
   note_bounds(row, context_);
   tail_may_be_missing_ = tail_may_be_missing_ || tail_may_be_missing(row);
-  if (writer_) writer_->append(row);
+  std::exception_ptr lost;  // what no file has is shown at least
+  try {
+    if (writer_) writer_->append(row);
+  } catch (const ResultFileError&) {
+    lost = std::current_exception();
+  }
   if (progress_) tell("\r\033[K");
   if (keeps_ || !tellings_.empty()) kept_.push_back(row);
   if (row.until) {
@@ -97,6 +103,8 @@ void RunOutput::row(const Row& measured) {
   if (row.status == Row::Status::ok) measured_cases_.insert(row.family_index);
   if (row.status == Row::Status::skipped) ++entry_of(skip_reasons_, row.message);
   if (lines_) print_lines(shown(row));
+  if (lines_ && table_ && lost) print_lines(table_->rest());
+  if (lost) std::rethrow_exception(lost);
 }
 
 /// At a terminal in lines that fit, of the name what is not told above.
