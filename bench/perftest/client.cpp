@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <exception>
 #include <functional>
 #include <optional>
 
@@ -98,23 +99,14 @@ class PerftestOutput final : public RunListener {
   }
   void begin(const std::string&, std::uint64_t, std::uint64_t) override { cpu_.begin(); }
   void row(const Row& row) override {
-    if (writer_) writer_->append(row);
-    if (row.status == Row::Status::skipped && plan_.has("all") && measured_ > 0) {
-      tell_note(fmt::format("{} bytes: {}", row.case_object.value("size_bytes", std::uint64_t{0}),
-                            in_words_of_perftest(row.message)));
-      return;
+    std::exception_ptr lost;  // what no file has is shown at least
+    try {
+      if (writer_) writer_->append(row);
+    } catch (const ResultFileError&) {
+      lost = std::current_exception();
     }
-    if (row.status != Row::Status::ok) return fail(row.message);
-    ++measured_;
-    PerftestNumbers numbers = perftest_numbers(row);
-    if (plan_.report.samples && row.latency)
-      print_now(perftest_samples(*row.latency) + perftest_header(plan_.report));
-    if (plan_.report.cpu_util) numbers.cpu_percent = cpu_.percent();
-    if (!plan_.report.intervals) print_now(perftest_row(plan_.report, numbers));
-    results_ = perftest_results_json(plan_.report, numbers);
-    measurer_.tell_responder(row_to_json(row));
-    if (row.lost.value_or(0) > 0) tell_note(fmt::format("{} messages were lost", *row.lost));
-    plan_.limits.add(plan_.report, numbers);
+    tell(row);
+    if (lost) std::rethrow_exception(lost);
   }
   /// @param stopped  by the user, as a run without an end is meant to be
   void finish(bool stopped) {
@@ -130,6 +122,25 @@ class PerftestOutput final : public RunListener {
   bool fine() const { return fine_ && measured_ > 0; }
 
  private:
+  void tell(const Row& row) {
+    if (row.status == Row::Status::skipped && plan_.has("all") && measured_ > 0) {
+      tell_note(fmt::format("{} bytes: {}", row.case_object.value("size_bytes", std::uint64_t{0}),
+                            in_words_of_perftest(row.message)));
+      return;
+    }
+    if (row.status != Row::Status::ok) return fail(row.message);
+    ++measured_;
+    PerftestNumbers numbers = perftest_numbers(row);
+    if (plan_.report.samples && row.latency)
+      print_now(perftest_samples(*row.latency) + perftest_header(plan_.report));
+    if (plan_.report.cpu_util) numbers.cpu_percent = cpu_.percent();
+    if (!plan_.report.intervals) print_now(perftest_row(plan_.report, numbers));
+    results_ = perftest_results_json(plan_.report, perftest_last(plan_.report, numbers));
+    measurer_.tell_responder(row_to_json(row));
+    if (row.lost.value_or(0) > 0) tell_note(fmt::format("{} messages were lost", *row.lost));
+    plan_.limits.add(plan_.report, numbers);
+  }
+
   void fail(const std::string& why) {
     fine_ = false;
     tell_lines("rdmameter: {}\n", printable_lines(in_words_of_perftest(why)));
@@ -259,6 +270,7 @@ bool run_perftest_client(PerftestPlan plan, const std::string& command_line,
   for (const std::string& note : plan.notes) tell_note(note);
   ConnectedListener on_connected;
   const auto inner = connect_and_open(plan, cases, clock, interrupt, on_connected);
+  require_link(plan, inner->initiator_environment());
   if (plan.has("rate_limit") &&
       fact_at(inner->initiator_environment(), "/device/link_layer") == "InfiniBand")
     throw UsageError(

@@ -17,6 +17,7 @@
 #include "core/engine/open_devices.h"
 #include "core/log/print.h"
 #include "reports/summary/facts.h"
+#include "reports/text/text.h"
 
 namespace rdmameter {
 namespace {
@@ -94,6 +95,15 @@ Json require_own_device(const PerftestPlan& plan, const ClockChoice& clock) {
     tell_text(" Couldn't get context for the device\n");
     throw;
   }
+}
+
+void require_link(const PerftestPlan& plan, const Json& environment) {
+  const std::string link = upper_case(text_at(environment, "/device/link_layer"));
+  if (plan.report.link.empty() || plan.has("rdma_cm") || link.empty() ||
+      link.front() == plan.report.link.front())
+    return;
+  throw UsageError("--force-link: the port's link is {}, and another one goes with -R, --rdma_cm",
+                   printable(link));
 }
 
 namespace {

@@ -23,6 +23,9 @@ namespace rdmameter {
 /// @throws NoDevice, UsageError, Unsupported, VerbsError
 Json require_own_device(const PerftestPlan& plan, const ClockChoice& clock);
 
+/// @throws UsageError  without rdma_cm --force-link is not what the port has
+void require_link(const PerftestPlan& plan, const Json& environment);
+
 /// With -R and --bind_source_ip, rdma_cm's QPs are bound to that address, too: takes the device,
 /// port and GID of this end that have it, among what -d and -i leave open. Where there are none, or
 /// -x names a GID, the plan stays as it is.

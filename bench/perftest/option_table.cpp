@@ -32,6 +32,7 @@ constexpr unsigned kOnlyAtomic = kBoth | kAtomic;
 constexpr std::string_view kGpu =
     "rdmameter measures memory of the host, of the RDMA device, and of GPUs by --use_cuda and "
     "--use_rocm; for this use perftest itself";
+constexpr std::string_view kByHost = "an end is a client if a host is named";
 constexpr std::string_view kEthernet = "it belongs to perftest's raw_ethernet_* tools; use those";
 constexpr std::string_view kOneVendor =
     "rdmameter uses no extension of one vendor; leave it out, or use perftest itself";
@@ -186,8 +187,9 @@ std::span<const PerftestOption> perftest_options() {
       {0, "dlid", "LID", refused, "the peer tells its LID; leave it out"},
       {0, "dont_xchg_versions", "", nothing, "the session always compares versions",
        "accepted: the session always compares versions"},
-      {0, "force-link", "value", refused,
-       "the link type is that of the port; choose the port with -d and -i"},
+      {0, "force-link", "value", meaning,
+       "IB or Ethernet: shown as the link type; else as the port's",
+       "Force the link(s) to a specific type: IB or Ethernet."},
       {0, "inline_recv", "size", refused, kOneVendor},
       {0, "use-srq", "", meaning, "`--recv srq`",
        "Use a Shared Receive Queue. --rx-depth controls max-wr size of the SRQ", kOnlySend},
@@ -195,8 +197,9 @@ std::span<const PerftestOption> perftest_options() {
        "Enable no lock in IB post send and poll cq"},
       {0, "no_enhanced_reorder", "", refused, kOneVendor},
       {0, "use_ooo", "", refused, kOneVendor},
-      {0, "ipv6", "", refused,
-       "use -x with the index of an IPv6 GID (`rdmameter devices` lists them)"},
+      {0, "ipv6", "", meaning,
+       "no effect with -x; else refused: use -x with the index of an IPv6 GID (`rdmameter devices` lists them)",
+       "Use IPv6 GID. Default is IPv4"},
       {0, "ipv6-addr", "", nothing, "a name or an address of either kind is taken",
        "accepted: a name or an address of either kind is taken"},
       {0, "bind_source_ip", "ip", meaning,
@@ -294,8 +297,8 @@ std::span<const PerftestOption> perftest_options() {
       {'K', "dest_port", "port", refused, kEthernet},
       {'k', "source_port", "port", refused, kEthernet},
       {'Y', "ethertype", "type", refused, kEthernet},
-      {'Z', "server", "", refused, kEthernet},
-      {'P', "client", "", refused, kEthernet},
+      {'Z', "server", "", nothing, kByHost},
+      {'P', "client", "", nothing, kByHost},
       {'v', "mac_fwd", "", refused, kEthernet},
       {0, "remote_mac", "MAC", refused, kEthernet},
       {0, "local_mac", "MAC", refused, kEthernet},

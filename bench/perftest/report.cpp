@@ -60,6 +60,8 @@ PerftestTraffic traffic_of(const BandwidthData& data) {
 PerftestTraffic direction_of(const CheckedJson& directions, const char* name) {
   const CheckedJson one = directions.at(name);
   PerftestTraffic traffic{one.at("messages").count(), one.at("window_ns").count()};
+  if (const auto all = one.find("traffic_messages"))  // a client before that has the window alone
+    traffic = {all->count(), one.at("traffic_ns").count()};
   if (const auto best = one.find("peak"))
     traffic.peak = {.messages = best->at("messages").count(),
                     .window_ns = best->at("window_ns").count()};
@@ -166,6 +168,14 @@ PerftestNumbers perftest_numbers(const Row& row) {
     numbers.forward = direction_of(*directions, "forward");
     numbers.backward = direction_of(*directions, "backward");
   }
+  return numbers;
+}
+
+PerftestNumbers perftest_last(const PerftestReport& report, PerftestNumbers numbers) {
+  if (!report.both || !numbers.forward) return numbers;
+  const bool by_number = numbers.iterations != numbers.traffic->messages / 2;
+  numbers.traffic = report.server ? numbers.forward : numbers.backward;
+  if (!by_number) numbers.iterations = numbers.traffic->messages;
   return numbers;
 }
 
@@ -277,7 +287,9 @@ std::vector<Setting> settings_of(const PerftestReport& report, const TestCase& t
   const QueueSettings& queues = test_case.queues;
   const EndSettings& end = test_case.end(report.server ? Role::responder : Role::initiator);
   const bool bandwidth = report.table == ReportTable::bandwidth;
-  const std::string link = upper_case(value_text(fact_at(environment, "/device/link_layer")));
+  const std::string link = report.link.empty()
+                               ? upper_case(value_text(fact_at(environment, "/device/link_layer")))
+                               : report.link;
   const bool ethernet = link.starts_with('E');
   std::vector<Setting> all{
       {"Dual-port       ", "Dual_port", "OFF"},

@@ -32,6 +32,7 @@ struct PerftestReport {
   std::string transport = "IB";    ///< of the device: "IB", "IW", "Unknown"
   bool peak = false;               ///< of a bandwidth: shown by this end
   bool server = false;             ///< the end that prints it
+  std::string link;                ///< of --force-link: "IB", "ETHERNET"; empty: the port's
 };
 
 inline constexpr std::string_view kPerftestDashes =
@@ -90,6 +91,8 @@ std::string perftest_row(const PerftestReport& report, const PerftestNumbers& nu
 
 /// `"results": {...}` of perftest's JSON file: its keys and digits, a line each, which
 /// scripts look for.
+/// Of both directions apart the one that perftest's JSON has: that of its last table.
+PerftestNumbers perftest_last(const PerftestReport& report, PerftestNumbers numbers);
 std::string perftest_results_json(const PerftestReport& report, const PerftestNumbers& numbers);
 
 /// The line that ends the table.

@@ -124,7 +124,7 @@ class ServerReport {
     if (!perftest_fits(plan_.report, numbers) || rows_ == Rows::none) return;
     // perftest's server knows the CPU's use, and looks at limits, where it takes part.
     if (plan_.report.cpu_util && rows_ == Rows::each) numbers.cpu_percent = cpu_.percent();
-    results_ = perftest_results_json(plan_.report, numbers);
+    results_ = perftest_results_json(plan_.report, perftest_last(plan_.report, numbers));
     const std::string text = samples_of(row) + perftest_row(plan_.report, numbers);
     if (!plan_.json.empty()) keep(std::move(row), told.dump().size());
     if (rows_ == Rows::last) {
@@ -309,7 +309,9 @@ bool run_perftest_server(PerftestPlan plan, const std::string& command_line,
   static_cast<EndSettings&>(plan.own) = LoneChoice{tell_note}.settled(
       plan.own, possible_perftest_cases(plan).front().test_case.transport);
   const ClockChoice clock = choose_clock();
-  ServerReport report(plan, require_own_device(plan, clock));
+  const Json environment = require_own_device(plan, clock);
+  require_link(plan, environment);
+  ServerReport report(plan, environment);
   try {
     if (!serve_one(plan, interrupt, clock, report)) return false;
   } catch (const CannotListen&) {  // here, as a server's log stamps all lines

@@ -15,6 +15,7 @@
 #include "core/base/parse_value.h"
 #include "core/result/row_json.h"
 #include "core/test_case/flow_label.h"
+#include "reports/text/text.h"
 
 namespace rdmameter {
 namespace {
@@ -352,6 +353,9 @@ class Translation {
       const PerftestOption& option = perftest_option(name);
       if (option.fate == PerftestOption::Fate::axis) put(name, option.becomes, typed);
     }
+    if (has("ipv6") && !has("gid-index"))  // it chooses among the GIDs where -x does not
+      throw UsageError(
+          "--ipv6: use -x with the index of an IPv6 GID (`rdmameter devices` lists them)");
     put_flag("rdma_cm", "connect", "cm");
     require("tos", has("rdma_cm"), "-R, --rdma_cm; else use --tclass");
     refuse_both("tos", "tclass");
@@ -392,6 +396,14 @@ class Translation {
     plan_.address = plan_.value("bind_source_ip").value_or(own.value_or(""));
   }
 
+  /// As perftest takes it: by its beginning, in any case.
+  static std::string forced_link(const std::string& typed) {
+    const std::string link = upper_case(typed);
+    if (link.starts_with("IB")) return "IB";
+    if (link.starts_with("ETHERNET")) return "ETHERNET";
+    throw invalid("force-link", typed, "IB or Ethernet");
+  }
+
   void choose_report() {
     PerftestReport& report = plan_.report;
     const bool lasts = has("duration");
@@ -404,6 +416,7 @@ class Translation {
     report.cpu_util = has("cpu_util") && lasts;  // without -D perftest has no such column, either
     report.intervals = has("run_infinitely");
     report.gid_given = has("gid-index");
+    if (const auto link = plan_.value("force-link")) report.link = forced_link(*link);
     report.recv_list_given = has("recv_post_list");
     require("report-both", has("bidirectional"), "-b, --bidirectional");
     if (const auto output = plan_.value("output"))

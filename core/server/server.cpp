@@ -178,6 +178,8 @@ void Server::serve(const std::function<void()>& at_connection) {
         listener_.accept(unproved_.hang_up(), interrupt_, &wake_);
     wake_.clear();
     reap();
+    if (options_.one_client && clients() > 0)
+      listener_.close();  // another server may have the port
     if (connection && connection->lack != 0) {
       const std::string lack = std::strerror(connection->lack);
       options_.log({connection->peer, fmt::format("refused: {}", lack), ClientEvent::dropped});

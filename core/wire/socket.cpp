@@ -381,6 +381,12 @@ Descriptor Listener::accept_any() const noexcept {
   return client;
 }
 
+void Listener::close() noexcept {
+  either_.reset();
+  second_.reset();
+  socket_.reset();
+}
+
 std::optional<Connection> Listener::accept(Deadline deadline, const InterruptSource& interrupt,
                                            const EventFd* wake) {
   do {

@@ -84,6 +84,9 @@ class Listener {
   std::optional<Connection> accept(Deadline deadline, const InterruptSource& interrupt,
                                    const EventFd* wake = nullptr);
 
+  /// Takes no further client, and gives the port back. What was accepted stays.
+  void close() noexcept;
+
   /// Readable when a client waits.
   int fd() const noexcept { return either_ ? either_.get() : socket_.get(); }
   std::uint16_t port() const noexcept { return port_; }

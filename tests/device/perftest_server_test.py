@@ -114,6 +114,11 @@ def client(port):
     return peer
 
 
+def has_left(port):
+    """Is nobody listening there any more?"""
+    return not listening("tcp", port) and not listening("tcp6", port)
+
+
 def leave(peer):
     """As a client that has measured."""
     peer.say({"type": "row", "row": ROW})
@@ -248,6 +253,19 @@ class ServerForm(rdmameter.Test):
             self.assertEqual(server.end()[0], 0)
             peer.close()
         self.assertEqual(server.stderr, "")
+
+    def test_gives_its_port_back_once_it_has_its_client(self):
+        with Server("ib_write_bw") as server:
+            peer = client(server.port)
+            self.assertTrue(rdmameter.wait_until(lambda: has_left(server.port)))
+            with Server("ib_write_bw", port=server.port) as other:
+                leave(peer)
+                self.assertEqual(server.end()[0], 0)
+                peer.close()
+                peer = client(other.port)
+                leave(peer)
+                self.assertEqual(other.end()[0], 0)
+                peer.close()
 
     def test_names_a_client_that_died(self):
         with Server("ib_write_bw") as server:

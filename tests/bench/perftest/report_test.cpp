@@ -62,7 +62,11 @@ TEST(PerftestReport, CountsGigabitsInThousandsAndSmallOnesWithSixDigits) {
 
 TEST(PerftestReport, CountsTheIterationsOfOneDirectionAndTheRateOfBoth) {
   Row row = bandwidth_row();
-  row.extra["directions"] = {{"forward", {{"messages", 500}, {"window_ns", 10'000'000}}},
+  row.extra["directions"] = {{"forward",
+                              {{"messages", 400},
+                               {"window_ns", 7'000'000},
+                               {"traffic_messages", 500},
+                               {"traffic_ns", 10'000'000}}},
                              {"backward", {{"messages", 400}, {"window_ns", 10'000'000}}}};
   EXPECT_EQ(perftest_row({}, perftest_numbers(row)),
             " 65536      500              0.00               6250.00\t\t     0.100000\n");
@@ -73,6 +77,12 @@ TEST(PerftestReport, CountsTheIterationsOfOneDirectionAndTheRateOfBoth) {
   EXPECT_THAT(text, HasSubstr(" 400              0.00               2500.00\t\t "));
   const std::string there = perftest_row({.both = true, .server = true}, perftest_numbers(row));
   EXPECT_LT(there.find(" 400              0.00"), there.find("Remote results"));
+  for (const bool server : {false, true}) {  // as the last table
+    const PerftestReport last{.both = true, .server = server};
+    const PerftestNumbers one = perftest_last(last, perftest_numbers(row));
+    EXPECT_NEAR(perftest_bandwidth(last, one).average, server ? 3125 : 2500, 0.01);
+    EXPECT_EQ(one.iterations, server ? 500 : 400);
+  }
   row.case_object["iterations"] = 300U;  // -n: of each direction, too
   const std::string asked = perftest_row({.both = true}, perftest_numbers(row));
   EXPECT_THAT(asked, HasSubstr(" 300              0.00               3125.00\t\t "));

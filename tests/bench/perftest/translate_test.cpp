@@ -294,6 +294,8 @@ TEST(PerftestTranslation, RefusesAnOptionWithoutTheOneThatItGoesWith) {
   EXPECT_EQ(refusal_of("ib_write_lat", {"-e", "--write_with_imm"}), "");
   EXPECT_THAT(refusal_of("ib_send_bw", {"-M", "ff15::1"}), HasSubstr("-g, --mcg"));
   EXPECT_THAT(refusal_of("ib_send_bw", {"--report-both"}), HasSubstr("-b, --bidirectional"));
+  EXPECT_THAT(refusal_of("ib_send_bw", {"--force-link", "FC"}), HasSubstr("IB or Ethernet"));
+  EXPECT_THAT(refusal_of("ib_send_bw", {"--ipv6"}), HasSubstr("use -x with the index"));
   EXPECT_THAT(refusal_of("ib_send_bw", {"--output", "latency"}),
               HasSubstr("bandwidth or message_rate"));
   EXPECT_THAT(refusal_of("ib_send_lat", {"--output=bandwidth"}), HasSubstr("latency"));
