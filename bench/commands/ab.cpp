@@ -299,7 +299,14 @@ std::set<std::size_t> open_cases(const std::string& output, const VerdictOptions
 /// Fresh blocks of what looks worse alone decide about it: luck does not strike twice.
 Comparison confirm(const AbPlan& plan, std::vector<AbCase> cases, const Comparison& first,
                    const Comparable& measured, const ComparisonOptions& how) {
-  const std::set<std::size_t> again = measured_cases(first, measured, doubtful);
+  const auto breaks = [&first](const GateFinding& gate, const std::string& name) {
+    return gate.gate != "work" && gate.verdict == CaseVerdict::fail && gate.name == name;
+  };
+  const std::set<std::size_t> again = measured_cases(first, measured, [&](const auto& one) {
+    return doubtful(one) || std::ranges::any_of(first.gates, [&](const GateFinding& gate) {
+             return breaks(gate, one.name);
+           });
+  });
   if (again.empty()) return first;
   print_lines("{}\n  Measured again, to confirm: {} of them.\n\n", tally_text(first), again.size());
   flush_print();
@@ -311,10 +318,13 @@ Comparison confirm(const AbPlan& plan, std::vector<AbCase> cases, const Comparis
   fresh.looks = {plan.looks.front()};
   keep_only(cases, again);
   measure_sides(fresh, std::move(cases), output);
-  ComparisonOptions times = how;
-  times.gates = {"times"};
   Comparable measured_again = read_comparable(output);
   add_noise(plan.options.verdict, measured_again);
+  ComparisonOptions times = how;
+  times.gates = {"times"};
+  for (const GateFinding& gate : first.gates)
+    for (const ComparableCase& one : measured_again.sides[1])
+      if (breaks(gate, one.name)) add_once(times.gates, gate.gate);
   return replaced_by(first, compare_sides(measured_again, times));
 }
 

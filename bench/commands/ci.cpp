@@ -57,10 +57,10 @@ void prepare_directory(const CiArguments& options) {
     std::filesystem::remove(artefact(options, name), error);
 }
 
-/// Does the verdict rest on times? What repeats on every machine shows in a single run.
+/// Does the verdict rest on more than work? What repeats on every machine shows in a single run.
 bool judges_times(const std::vector<std::string>& gates) {
-  return std::ranges::find(gates, "work") == gates.end() ||
-         std::ranges::find(gates, "times") != gates.end();
+  return gates.empty() ||
+         std::ranges::any_of(gates, [](const std::string& gate) { return gate != "work"; });
 }
 
 /// What the commands write besides what they print. Their annotations are in a file, which is
@@ -112,7 +112,8 @@ ExitStatus judge_programs(const CiArguments& options, const Invocation& invocati
                                                  .common = options.common,
                                                  .verdict = options.verdict},
                                                 invocation);
-  write_report({.files = {result}, .output = artefact(options, "report.html")});
+  write_report(
+      {.files = {result}, .output = artefact(options, "report.html"), .how = options.verdict});
   return status;
 }
 
@@ -139,7 +140,7 @@ ExitStatus judge_files(const CiArguments& options, const Runs& runs, const Invoc
   std::error_code ignored;  // of the look before
   std::filesystem::remove(artefact(options, "summary.md"), ignored);
   const ExitStatus status = compare_results({options.base, result}, options.verdict);
-  write_report({.files = {options.base, result}, .output = page});
+  write_report({.files = {options.base, result}, .output = page, .how = options.verdict});
   return status;
 }
 
@@ -197,12 +198,14 @@ ExitStatus ci(CiArguments options, const Invocation& invocation) {
   complete_verdict(options);
   prepare_directory(options);
   check_verdict_files(options.verdict);
+  std::error_code ignored;  // an earlier job's verdict would be taken for this one's
+  if (std::filesystem::is_regular_file(options.verdict.junit, ignored))
+    std::filesystem::remove(options.verdict.junit, ignored);
   // Of several looks the last one's verdict is the whole's: it alone goes to the user's page.
   const std::string page = std::exchange(options.verdict.markdown, artefact(options, "summary.md"));
   const ExitStatus status = options.base_binary.empty() ? judge_runs(options, invocation)
                                                         : judge_programs(options, invocation);
   const std::string summary = text_of(options.verdict.markdown);
-  std::error_code ignored;
   if (!page.empty() && !summary.empty() &&
       !std::filesystem::equivalent(page, options.verdict.markdown, ignored))
     append_to_file(page, summary);
@@ -228,7 +231,7 @@ Action declare_ci(CLI::App& app) {
   add_option(app, "RUN", options->common, "", "after --: what 'run' takes besides the plan");
   declare_verdict_options(app, options->verdict);
   app.footer(
-      "With --base one run where the gates judge no times, else five, and five more\n"
+      "With --base one run where work is the only gate, else five, and five more\n"
       "where these prove nothing. With --base-binary the blocks that 'ab' takes.\n\n"
       "Exit status: 0 pass, 1 regression, 3 not proven (also without a base),\n"
       "99 without a base, where a case could not be measured.\n\n"

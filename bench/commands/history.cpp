@@ -87,6 +87,7 @@ ExitStatus acknowledge(const HistoryArguments& options) {
     throw UsageError(
         "history ack: say which change is known: --case NAME --since COMMIT, as 'history check' "
         "names them");
+  check_quantity(options.metric);
   const History history = read_end(options);
   const std::string since = history_time(history, "--since", options.since);
   const auto is_meant = [&](const HistoryEntry& entry) {
@@ -100,15 +101,19 @@ ExitStatus acknowledge(const HistoryArguments& options) {
   return ExitStatus::pass;
 }
 
+void declare_last(CLI::App& app, HistoryArguments& options) {
+  constexpr std::uint64_t kMost = 100'000;
+  add_count(app, "--last", options.choice.last,
+            fmt::format("only the newest N results. Default: {}", options.choice.last), 1, kMost);
+}
+
 void declare_choice(CLI::App& app, HistoryArguments& options) {
   add_option(app, "HISTORY", options.files, "", "the file, or its directory");
   add_case_option(app, options.choice.cases);
   add_option(app, "--quantity", options.choice.quantity, "NAME",
              "p50_ns, p99_ns, mean_ns, gbps, mmsg_per_s... Default: of 'show' the bandwidth, for a "
              "latency case p50; of 'check' all");
-  constexpr std::uint64_t kMost = 100'000;
-  add_count(app, "--last", options.choice.last,
-            fmt::format("only the newest N results. Default: {}", options.choice.last), 1, kMost);
+  declare_last(app, options);
 }
 
 }  // namespace
@@ -135,6 +140,7 @@ Action declare_history(CLI::App& app) {
   add_option(*known, "--since", options->since, "WHEN", "the change's commit or time");
   add_option(*known, "--quantity", options->metric, "NAME",
              "p50_ns, gbps... Default: all of the case's");
+  declare_last(*known, *options);
   add_option(*known, "--note", options->note, "TEXT", "why it is accepted");
   for (CLI::App* one : {&app, added, shown, checked, known})
     one->footer(

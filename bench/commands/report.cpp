@@ -8,7 +8,6 @@
 
 #include "bench/options/command.h"
 #include "bench/options/prediction_options.h"
-#include "bench/options/result_options.h"
 #include "core/base/error.h"
 #include "core/result/output_file.h"
 #include "reports/compare/comparison.h"
@@ -35,13 +34,16 @@ bool has_sides(const ResultFile& file) {
 std::optional<Comparison> comparison_of(const ReportArguments& options,
                                         const std::vector<ResultFile>& files) {
   if (files.size() > 2 || (files.size() == 1 && !has_sides(files.front()))) return std::nullopt;
-  const ComparisonOptions how{.allow_environment_change = true};
+  ComparisonOptions how = options.how;
+  how.allow_environment_change = true;
   Comparable base = chosen_cases(options.files.front(), options.cases);
   if (options.files.size() == 1) {
     if (!base.two_sides()) return std::nullopt;
     base.noise.clear();  // is of these very blocks
+    add_noise(options.how, base);
     return compare_sides(base, how);
   }
+  add_noise(options.how, base);
   const Comparable other = chosen_cases(options.files.back(), options.cases);
   if (pair_cases(base, other).pairs.empty()) return std::nullopt;
   return compare_files(base, other, how);

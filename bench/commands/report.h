@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "bench/options/command.h"
+#include "bench/options/result_options.h"
 
 namespace rdmameter {
 
@@ -16,6 +17,7 @@ struct ReportArguments {
   std::vector<std::string> files, cases;
   std::string output;
   std::optional<std::uint64_t> memory_budget_bytes = {};  ///< of a rank of a topology
+  VerdictOptions how = {};                                ///< of a page of `ci`
 };
 ExitStatus write_report(const ReportArguments& options);
 

@@ -59,6 +59,20 @@ Gates split_gates(const std::vector<std::string>& texts, Comparison& comparison)
   return gates;
 }
 
+/// Of what failed or got lost alone.
+CaseVerdict verdict_without_times(const CaseComparison& test_case) {
+  CaseVerdict verdict = CaseVerdict::pass;
+  for (const CaseFinding& finding : test_case.findings)
+    if (!finding.of_times) verdict = std::min(verdict, finding.verdict);
+  return verdict;
+}
+
+/// Under the work gate times are information; what failed or got lost is not.
+void leave_out_times(const Comparison& comparison, CaseComparison& test_case) {
+  if (!test_case.effects.empty() && comparison.gated(test_case))
+    test_case.verdict = verdict_without_times(test_case);
+}
+
 Conclusion conclusion_of(const Comparison& comparison) {
   bool failed = false, open = comparison.strict && !comparison.only_base.empty();
   const auto weigh = [&](CaseVerdict verdict) {
@@ -68,6 +82,7 @@ Conclusion conclusion_of(const Comparison& comparison) {
   for (const GateFinding& finding : comparison.gates) weigh(finding.verdict);
   for (const CaseComparison& one : comparison.cases)
     if (comparison.gated(one)) weigh(one.verdict);
+  open |= !comparison.failed_in_new.empty();
   if (failed) return Conclusion::fail;
   return open && !comparison.inconclusive_ok ? Conclusion::not_proven : Conclusion::pass;
 }
@@ -79,6 +94,8 @@ void finish(Comparison& comparison, const std::vector<Pair>& pairs, const Batche
   if (options.every_metric) how.others.push_back(Metric::mmsg_per_s);
   Judgement judgement = judge_cases(pairs, batches, how);
   comparison.cases = std::move(judgement.cases);
+  if (!comparison.times_gate)
+    for (CaseComparison& one : comparison.cases) leave_out_times(comparison, one);
   comparison.batches = std::move(judgement.batches);
   comparison.gates = check_gates(gates.limits, gated.sides[gated.two_sides()]);
   std::ranges::move(check_relative_gates(gates.relative, comparison.cases),
@@ -212,10 +229,9 @@ bool is_canary(const CaseComparison& one) {
 
 }  // namespace
 
-/// Under the work gate times are information; what failed or got lost is not.
 bool Comparison::gated(const CaseComparison& test_case) const {
   return times_gate || test_case.effects.empty() ||
-         std::ranges::count(test_case.findings, CaseVerdict::fail, &CaseFinding::verdict) > 0;
+         verdict_without_times(test_case) != CaseVerdict::pass;
 }
 
 Comparison compare_files(const Comparable& base, const Comparable& other,
@@ -235,6 +251,14 @@ Comparison compare_files(const Comparable& base, const Comparable& other,
     comparison.remarks.push_back("The two sides were not measured alike: " + difference + ".");
   comparison.only_base = std::move(pairing.only_base);
   comparison.only_other = std::move(pairing.only_other);
+  for (const ComparableCase& one : other.sides[0])
+    if (one.replicates.empty() && !one.failures.empty() &&
+        std::ranges::count(comparison.only_other, one.name) > 0)
+      comparison.failed_in_new.push_back(one.name);
+  if (!comparison.failed_in_new.empty())
+    comparison.remarks.push_back(
+        fmt::format("Not in BASE, and failed in NEW, so nothing is proven: {}.",
+                    first_names(comparison.failed_in_new, 3)));
   const Batches batches{
       .replication = Replication::runs, .base = base.batches, .other = other.batches};
   finish(comparison, pairing.pairs, batches, both_noises(base, other), other, options);
@@ -265,11 +289,19 @@ Comparison replaced_by(const Comparison& first, const Comparison& second) {
       continue;
     const auto again = std::ranges::find(second.cases, test_case.name, &CaseComparison::name);
     if (again == second.cases.end()) continue;
-    const bool confirmed = again->verdict == CaseVerdict::fail;
     test_case = *again;
+    if (!comparison.times_gate) leave_out_times(comparison, test_case);
+    const bool confirmed = test_case.verdict == CaseVerdict::fail;
     test_case.note =
         fmt::format("measured again, {}{}{}", confirmed ? "confirmed" : "not confirmed",
                     again->note.empty() ? "" : "; ", again->note);
+  }
+  for (GateFinding& gate : comparison.gates) {
+    if (gate.verdict == CaseVerdict::pass) continue;
+    const auto again = std::ranges::find_if(second.gates, [&](const GateFinding& one) {
+      return one.gate == gate.gate && one.name == gate.name;
+    });
+    if (again != second.gates.end()) gate = *again;
   }
   sort_worst_first(comparison);
   comparison.conclusion = conclusion_of(comparison);

@@ -29,6 +29,7 @@ struct Comparison {
   std::vector<CaseComparison> cases;  ///< worst first
   std::vector<GateFinding> gates;     ///< those that were not kept first
   std::vector<std::string> only_base, only_other;
+  std::vector<std::string> failed_in_new;  ///< of only_other: in no repetition measured
   bool times_gate = true, work_gate = false;
   std::vector<BatchDeviations> batches;          ///< what batches were taken to do
   bool strict = false, inconclusive_ok = false;  ///< as they were asked for
@@ -47,7 +48,7 @@ Comparison compare_files(const Comparable& base, const Comparable& other,
 Comparison compare_sides(const Comparable& file, const ComparisonOptions& options);
 
 /// The first comparison with the verdicts of a second one, measured anew, on the cases
-/// that this has.
+/// that this has, and on the gates that were not kept.
 Comparison replaced_by(const Comparison& first, const Comparison& second);
 
 /// Why so many replicates are too few for one of the cases alone to become significant; empty: they

@@ -29,7 +29,8 @@ constexpr bool is_open(CaseVerdict verdict) {
 /// A finding about a case beside its metrics.
 struct CaseFinding {
   CaseVerdict verdict = CaseVerdict::pass;
-  std::string text;  ///< "10 of 15 repetitions failed, 0 of 15 in BASE"
+  std::string text;       ///< "10 of 15 repetitions failed, 0 of 15 in BASE"
+  bool of_times = false;  ///< of what was too slow, as a machine may be
 };
 
 enum class Conclusion {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 
 #include "core/base/lists.h"
 #include "core/base/printable.h"
@@ -79,6 +80,13 @@ void add_changes(std::vector<std::string>& changes, const std::string& end, cons
     changes.push_back(fmt::format("{}: {}: {} in BASE, {} in NEW", end, fact.name, text_of(before),
                                   text_of(after)));
   }
+  // Of several devices, those beside the first.
+  for (const Json& after : list_at(right, "devices"))
+    for (const Json& before : list_at(left, "devices"))
+      if (const std::string name = text_at(after, "name");
+          name == text_at(before, "name") && name != text_at(left, "/device/name"))
+        add_changes(changes, fmt::format("{}: {}", end, printable(name)), {{"device", before}},
+                    {{"device", after}}, all_measured);
 }
 
 void add_new(std::vector<std::string>& list, const std::string& prefix,
@@ -101,10 +109,14 @@ struct RunTime {
 
 RunTime time_of(const Json& context) {
   RunTime time{.seconds = epoch_seconds(text_at(context, "date")).value_or(0)};
+  std::set<std::string> of_ranks;  // wherever each is
   for (const char* end : {"/rdmameter/initiator/boot_id", "/rdmameter/responder/boot_id"})
     time.boots += text_at(context, end) + ' ';
   for (const Json& one : list_at(context, "/rdmameter/responders"))
     if (one.is_object()) time.boots += fact_at(one, "boot_id").dump();
+  for (const Json& one : list_at(context, "/rdmameter/ranks"))
+    of_ranks.insert(text_at(one, "boot_id"));
+  for (const std::string& one : of_ranks) time.boots += one + ' ';
   return time;
 }
 
@@ -141,14 +153,17 @@ std::vector<Json> run_contexts(const Json& context) {
   return runs.empty() ? std::vector{context} : runs.get<std::vector<Json>>();
 }
 
-std::string machine_of(const Json& environments) {
+std::string machine_of(const Json& environments, std::string_view case_name) {
   std::string text;
-  for (const char* end : {"initiator", "responder"}) {
+  const auto add = [&text](const char* end, const Json& environment) {
     for (const Fact& fact : kFacts)
-      if (const Json& value = fact_at(environments, fmt::format("/{}{}", end, fact.pointer));
-          fact.machine && !value.is_null())
+      if (const Json& value = fact_at(environment, fact.pointer); fact.machine && !value.is_null())
         add_item(text, fmt::format("{}: {} {}", end, fact.name, text_of(value)));
-  }
+  };
+  for (const char* end : {"initiator", "responder"}) add(end, fact_at(environments, end));
+  for (const Json& one : list_at(environments, "responders"))
+    if (case_name.find("/host:" + text_at(one, "host")) != case_name.npos) add("responder", one);
+  for (const Json& one : list_at(environments, "ranks")) add("rank", one);
   return text;
 }
 

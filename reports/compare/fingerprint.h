@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "reports/summary/facts.h"
@@ -26,8 +27,10 @@ std::vector<std::string> changes_among_runs(const Json& base, const Json& other,
                                             bool all_measured = true);
 
 /// The hardware of both ends, as one text: equal where it is the same, whatever kernel and driver
-/// ran on it. @param environments  {"initiator": ..., "responder": ...}
-std::string machine_of(const Json& environments);
+/// ran on it. @param environments  {"initiator": ..., "responder": ...}, and of several hosts
+///                              "responders", of which the one counts that the case's name has;
+///                              of topologies "ranks"
+std::string machine_of(const Json& environments, std::string_view case_name);
 
 /// The context of each run of a result.
 std::vector<Json> run_contexts(const Json& context);

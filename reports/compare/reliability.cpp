@@ -131,6 +131,7 @@ struct LossTest {
 };
 
 constexpr std::array<const char*, 4> kTroubles = {"lost", "duplicated", "reordered", "unsent"};
+constexpr std::size_t kUnsent = 3;
 
 void judge_kind(std::size_t kind, const std::vector<LossTest>& tests, const Batches& batches,
                 PairFindings& findings) {
@@ -155,7 +156,8 @@ void judge_kind(std::size_t kind, const std::vector<LossTest>& tests, const Batc
     findings[tests[i].pair].push_back(
         {.verdict = fails ? CaseVerdict::fail : CaseVerdict::suspect,
          .text = fmt::format("{:.2g} % of the messages {}, {:.2g} % in BASE", other * 100,
-                             kTroubles[kind], base * 100)});
+                             kTroubles[kind], base * 100),
+         .of_times = kind == kUnsent});
   }
 }
 
@@ -205,7 +207,8 @@ void add_saturated_loads(const std::vector<Pair>& pairs, PairFindings& findings)
         {.verdict = CaseVerdict::suspect,
          .text = fmt::format("{} in {} of {} repetitions, in none of BASE",
                              pairs[i].other->sweep ? "no rate within the SLO" : "saturated", other,
-                             all)});
+                             all),
+         .of_times = true});
   }
 }
 

@@ -137,6 +137,10 @@ HistoryEntry history_entry(const ResultFile& file, const std::string& commit) {
                      commit.empty() ? text_at(file.context, "commit") : commit,
                      {{"initiator", ours.at("initiator")}, {"responder", ours.at("responder")}},
                      {}};
+  if (const Json& several = list_at(ours, "responders"); !several.empty())
+    entry.environment["responders"] = several;
+  if (const Json& ranks = list_at(ours, "ranks"); !ranks.empty())
+    entry.environment["ranks"] = Json::array({ranks.front()});
   if (!epoch_seconds(entry.time))
     throw UsageError(
         "{}: context: date is missing or not a date, and a history is in the order of dates.",

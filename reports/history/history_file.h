@@ -29,7 +29,8 @@ struct HistoryCase {
 struct HistoryEntry {
   std::string time;    ///< the result's date, ISO 8601
   std::string commit;  ///< what was measured; may be empty
-  Json environment;    ///< {"initiator", "responder"}: as the result's context
+  Json environment;    ///< {"initiator", "responder"}, and where there are several "responders" or
+                       ///< "ranks" (the first one): as the result's context
   std::vector<HistoryCase> cases;
 };
 

@@ -19,14 +19,6 @@
 namespace rdmameter {
 namespace {
 
-/// @throws UsageError  there is no such quantity
-void check_quantity(const std::string& key) {
-  if (std::ranges::count(exported_metrics(), key, &MetricInfo::key) == 0)
-    throw invalid_value(
-        "--quantity", key,
-        fmt::format("{}", fmt::join(mapped(exported_metrics(), &MetricInfo::key), ", ")));
-}
-
 /// What was asked for, or the one to watch: bandwidth, else the first known, of latencies p50.
 std::vector<const MetricInfo*> chosen_metrics(const HistoryCase& one, const SeriesChoice& choice) {
   std::vector<const MetricInfo*> known;
@@ -158,15 +150,22 @@ std::string state_text(const SeriesChange& change) {
 
 }  // namespace
 
+void check_quantity(const std::string& key) {
+  if (!key.empty() && std::ranges::count(exported_metrics(), key, &MetricInfo::key) == 0)
+    throw invalid_value(
+        "--quantity", key,
+        fmt::format("{}", fmt::join(mapped(exported_metrics(), &MetricInfo::key), ", ")));
+}
+
 std::vector<HistorySeries> series_of(const History& history, const SeriesChoice& choice) {
-  if (!choice.quantity.empty()) check_quantity(choice.quantity);
+  check_quantity(choice.quantity);
   std::vector<HistorySeries> all;
   std::map<std::tuple<std::string, const MetricInfo*, std::string>, std::size_t> at;
   const std::size_t first = history.entries.size() - std::min(history.entries.size(), choice.last);
   for (std::size_t i = first; i < history.entries.size(); ++i) {
-    const std::string machine = machine_of(history.entries[i].environment);
     for (const HistoryCase& one : history.entries[i].cases) {
       if (!is_chosen(one.name, choice.cases)) continue;
+      const std::string machine = machine_of(history.entries[i].environment, one.name);
       for (const MetricInfo* metric : chosen_metrics(one, choice)) {
         const auto [where, is_new] = at.try_emplace({one.name, metric, machine}, all.size());
         if (is_new) all.push_back({one.name, machine, metric, {}});

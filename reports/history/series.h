@@ -32,6 +32,10 @@ struct SeriesChoice {
   std::size_t last = 300;          ///< as many of the newest entries
 };
 
+/// @param key  of a metric, as in a history; empty: none
+/// @throws UsageError  there is no such quantity
+void check_quantity(const std::string& key);
+
 /// A series for each case, number and machine, in the order of their first
 /// appearance: numbers of different hardware make no history.
 /// @throws UsageError  there is no such quantity, or no such case

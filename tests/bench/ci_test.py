@@ -108,8 +108,16 @@ class Ci(unittest.TestCase):
         os.mkdir(self.path("out"))
         with open(self.path("out/junit.xml"), "w", encoding="utf-8") as file:
             file.write("old")
-        self.ci(["work"])
+        with open(self.path("verdicts.xml"), "w", encoding="utf-8") as file:
+            file.write("old")
+        self.ci(["work"], "--junit", self.path("verdicts.xml"))
         self.assertFalse(os.path.exists(self.path("out/junit.xml")))
+        self.assertFalse(os.path.exists(self.path("verdicts.xml")))
+
+    def test_any_gate_but_work_takes_five_runs(self):
+        result = self.ci(["work", "* p50=500%"], "--base", self.base())
+        self.assertEqual(result.returncode, PASS, result.stdout + result.stderr)
+        self.assertEqual(self.runs(), 5)
 
     def test_refuses_what_cannot_be_judged_before_it_measures(self):
         for more, says in ((("--base", "nowhere.json"), "nowhere.json: cannot be read"),

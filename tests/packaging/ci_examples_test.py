@@ -121,6 +121,11 @@ class OnGitHub(Examples):
         self.whole(self.artefacts(), judged=False)
         self.assertEqual(len(self.github.order), 1)
 
+    def test_an_unproven_result_is_never_made_a_base_by_an_option(self):
+        self.install()
+        self.assertEqual(self.measure(overrides={"options": "--strict\n--inconclusive-ok"}), 2, self.github.log)
+        self.assertIn("set not-proven to warn", self.github.log)
+
     def test_pull_request_before_any_base_is_not_proven_and_makes_none(self):
         self.install()
         for event in ("pull_request", "pull_request_target"):

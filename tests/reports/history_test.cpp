@@ -256,6 +256,20 @@ TEST(Series, AChangeThatWentBackBeyondWhatWasIsResolvedAndOneThatWentOnIsNot) {
   EXPECT_EQ(state_of_first({600, 300, 0}), ChangeState::fresh);
 }
 
+TEST(Series, OfTopologiesAreApartByTheHardwareOfTheirRanks) {
+  const ScratchDirectory directory;
+  const std::string path = directory.path("history.jsonl");
+  for (const int rate : {100, 400}) {
+    ResultFile file = result(day(rate / 100), 0);
+    Json &ours = file.context["rdmameter"], rank;
+    rank["device"]["rate_gbps"] = rate;
+    ours["initiator"] = ours["responder"] = nullptr;
+    ours["ranks"] = Json::array({rank});
+    append_history(path, history_entry(file, ""));
+  }
+  EXPECT_THAT(series_of(read_history(path), {}), SizeIs(2));
+}
+
 TEST(Series, IsCheckedSinceATime) {
   const ScratchDirectory directory;
   const auto checked = [&, history = read_history(history_with_a_step(directory, 8))](int since) {

@@ -335,6 +335,7 @@ class Reports(unittest.TestCase):
         self.assertIn("acknowledged (known): worse -23.1 %", self.passes("history", "check", self.path("h.jsonl")))
         self.assertIn("0 changes", self.passes("history", "check", self.path("h.jsonl"), "--since", "c9"))
         self.refused("history", "ack", self.path("h.jsonl"), "--case", "write_bw/rc/size:1", "--since", "c8", says="no result")
+        self.refused("history", "ack", self.path("h.jsonl"), "--case", "write_bw/rc/size:64", "--since", "c8", "--quantity", "p50", says="p50_ns")
         self.refused("history", "check", self.path("h.jsonl"), "--since", "c99", says="a commit of this history")
 
 

@@ -133,6 +133,27 @@ TEST(Comparison, OfACaseThatNowFailsIsAFailureUnderAnyGate) {
   EXPECT_THAT(comparison.cases[0].note, HasSubstr("the peer died"));
 }
 
+TEST(Comparison, UnderTheWorkGateRepetitionsThatFailProveNothing) {
+  const auto single = [](double p50_ns) {
+    return latency_case("a", 1, 10, [=](std::uint64_t, std::uint64_t) { return p50_ns; });
+  };
+  Comparable other = file_of({single(9000)});
+  ComparableCase& test_case = other.sides[0][0];
+  test_case.replicates.resize(1);
+  for (std::uint64_t i = 1; i < 10; ++i) test_case.failures.push_back({0, i, "the peer died"});
+  const Comparison comparison = compare_files(file_of({single(5000)}), other, {.gates = {"work"}});
+  EXPECT_EQ(comparison.conclusion, Conclusion::not_proven);
+  EXPECT_EQ(comparison.cases[0].verdict, CaseVerdict::suspect);
+}
+
+TEST(Comparison, WithANewCaseThatFailedProvesNothing) {
+  Comparable other = file_of({steady("a", 5000), latency_case("b", 0, 0, {})});
+  EXPECT_EQ(compare_files(file_of({steady("a", 5000)}), other, {}).conclusion, Conclusion::pass);
+  other.sides[0][1].failures = {{.message = "the peer died"}};
+  EXPECT_EQ(compare_files(file_of({steady("a", 5000)}), other, {}).conclusion,
+            Conclusion::not_proven);
+}
+
 TEST(Comparison, OfACaseThatNeitherSideCanMeasureIsNoFinding) {
   Comparable file = file_of({steady("a", 5000), latency_case("b", 0, 0, {})});
   file.sides[0][1].skips = {"the device has no XRC"};
@@ -678,6 +699,15 @@ TEST(Comparison, ASecondMeasurementReplacesTheVerdictsOfTheFirst) {
   EXPECT_THAT(comparison.cases[0].note + comparison.cases[1].note, HasSubstr("not confirmed"));
 }
 
+TEST(Comparison, ASecondMeasurementDecidesAboutGatesAsWell) {
+  const ComparisonOptions gates{.gates = {"times", "a p50=5%"}};
+  const Comparable base = file_of({steady("a", 5000)});
+  const Comparison first = compare_files(base, file_of({steady("a", 6000)}), gates);
+  EXPECT_EQ(first.gates.at(0).verdict, CaseVerdict::fail);
+  EXPECT_EQ(replaced_by(first, compare_files(base, base, gates)).conclusion, Conclusion::pass);
+  EXPECT_EQ(replaced_by(first, first).conclusion, Conclusion::fail);
+}
+
 TEST(Comparison, ASecondMeasurementDoesNotReplaceWhatWasNotDoubtful) {
   const Comparable base = file_of({steady("a", 5000), steady("b", 5000)});
   const Comparison first = compare_files(base, file_of({steady("a", 6000), steady("b", 5000)}), {});
@@ -983,6 +1013,19 @@ TEST(EnvironmentChanges, OfAClockAreMoreThanAThousandth) {
   EXPECT_THAT(environment_changes(with_rate(2.5), with_rate(2.5001)), testing::IsEmpty());
   EXPECT_THAT(environment_changes(with_rate(2.5), with_rate(2.51)),
               testing::ElementsAre(HasSubstr("initiator: clock rate")));
+}
+
+TEST(EnvironmentChanges, AreThoseOfEachOfSeveralDevices) {
+  const auto with_rate = [](double gbps) {
+    nlohmann::ordered_json context = sample_context();
+    nlohmann::ordered_json& end = context["rdmameter"]["responder"];
+    end["device"] = {{"name", "mlx5_0"}, {"rate_gbps", 200.0}};
+    end["devices"] = {end["device"], {{"name", "mlx5_1"}, {"rate_gbps", gbps}}};
+    return context;
+  };
+  EXPECT_THAT(environment_changes(with_rate(200), with_rate(200)), testing::IsEmpty());
+  EXPECT_THAT(environment_changes(with_rate(200), with_rate(100)),
+              ElementsAre("responder: mlx5_1: rate [Gb/s]: 200.0 in BASE, 100.0 in NEW"));
 }
 
 /// The identity of this row's case, as a file that has it reads back.
