@@ -104,7 +104,8 @@ std::string totals_memory_text(const PlanTotals& totals) {
 
 }  // namespace
 
-DryRun dry_run(const std::vector<PlannedCase>& cases, std::uint64_t repetitions, bool at_most) {
+DryRun dry_run(const std::vector<PlannedCase>& cases, std::uint64_t repetitions,
+               std::optional<std::uint64_t> budget_ns) {
   PlanTotals totals;
   std::string text;
   for (const PlannedCase& planned : cases) {
@@ -115,11 +116,16 @@ DryRun dry_run(const std::vector<PlannedCase>& cases, std::uint64_t repetitions,
   text += fmt::format("\n{}", count_text(cases.size(), "case"));
   if (totals.cases < cases.size()) text += fmt::format(", {} skipped", cases.size() - totals.cases);
   if (totals.cases == 0) return {text + "\n", false};
-  text += fmt::format("; {} x {}{} = {}\n", totals.cases, at_most ? "at most " : "",
+  text += fmt::format("; {} x {}{} = {}\n", totals.cases, budget_ns ? "at most " : "",
                       count_text(repetitions, "repetition"),
                       count_text(totals.cases * repetitions, "measurement"));
   const bool measures = totals.too_large < totals.cases;
-  if (measures) text += totals_time_text(totals, repetitions);
+  if (measures && budget_ns && !totals.endless)
+    text += fmt::format("time: at most {} for each case and a repetition, {} in all\n",
+                        span_text(static_cast<double>(*budget_ns)),
+                        span_text(static_cast<double>(*budget_ns * totals.cases)));
+  else if (measures)
+    text += totals_time_text(totals, repetitions);
   return {text + totals_memory_text(totals), measures};
 }
 

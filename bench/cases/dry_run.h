@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,8 +16,8 @@ struct DryRun {
                      ///< of their time; the memory of each end
   bool measures;     ///< would anything be measured?
 };
-/// @param at_most  the repetitions are the most that there may be, and so is what they take
+/// @param budget_ns  of the repetitions of each case, which are at most so many
 DryRun dry_run(const std::vector<PlannedCase>& cases, std::uint64_t repetitions,
-               bool at_most = false);
+               std::optional<std::uint64_t> budget_ns = std::nullopt);
 
 }  // namespace rdmameter

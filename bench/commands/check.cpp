@@ -371,6 +371,8 @@ CheckRequest completed(CheckRequest request) {
                                  all(request.peers) || all(request.devices)))
     throw UsageError(
         "--peer-device: takes one name for each name of --device, in their order, and no 'all'");
+  if (request.gpu && request.devices.empty())
+    throw UsageError("--gpu: say near which devices, with --device NAME,... or --device all");
   if (request.brief) request.limits = {.time_s = kBriefTime_s, .tests = kBriefTests};
   request.limits.time_s = request.time_s.value_or(request.limits.time_s);
   return request;
@@ -406,7 +408,7 @@ void declare_check_options(CLI::App& app, CheckRequest& request) {
              "has it; else the ends choose",
              [](const std::string& list) { return read_device_names("peer-device", list); });
   add_flag(app, "--gpu", request.gpu,
-           "measure from the memory of a GPU, too, where one is near the device");
+           "measure from the memory of a GPU, too, where one is near a device of --device");
   add_option(app, "--expect", request.expect, "FILE",
              "hold the numbers against this result of an earlier check");
   declare_output_option(app, request);

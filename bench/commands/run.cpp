@@ -197,7 +197,8 @@ ExitStatus run(const RunOptions& typed, const Invocation& invocation) {
     return ExitStatus::pass;
   }
   if (options.dry_run) {
-    const DryRun would = dry_run(cases, flags.repetitions, options.until.has_value());
+    const auto budget_ns = options.until ? std::optional(options.until->budget_ns) : std::nullopt;
+    const DryRun would = dry_run(cases, flags.repetitions, budget_ns);
     print_text(for_stdout(would.text));
     return would.measures ? ExitStatus::pass : ExitStatus::usage;  // as the run would end
   }

@@ -328,6 +328,10 @@ ConnectionsRequest completed(ConnectionsRequest request) {
     if (one.values.size() != 1) throw UsageError("--{}: takes one value here", one.option());
     if (one.option() == "device" && one.values.front() == "null")
       throw UsageError("--device null: that device has no connections");
+    if ((one.option() == "device" || one.option() == "peer-device") &&
+        (one.values.front() == kAllDevices ||
+         one.values.front().find(kDeviceSeparator) != std::string::npos))
+      throw UsageError("--{}: takes one device here, whose connections are counted", one.option());
   }
   if (find_given(given, "size") == nullptr) given.push_back({find_axis("size"), {kDefaultSize}});
   request.host = one_host(request.positionals, request.host_options);

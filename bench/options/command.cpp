@@ -54,6 +54,17 @@ std::string more_axes_text(const std::vector<const CLI::Option*>& options) {
 
 }  // namespace
 
+CLI::Option* with_value(CLI::Option* option) {
+  const std::string type = option->get_type_name();
+  if (option->get_positional() || type == "SIDE") return option;
+  return option->check(
+      [name = option->get_name()](const std::string& value) {
+        if (value.empty()) throw UsageError("{}: takes a value, and got an empty text", name);
+        return std::string();
+      },
+      "");
+}
+
 std::string usage_text(std::string_view call) {
   return wrap("Usage: rdmameter ", call, line_width());
 }

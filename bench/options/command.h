@@ -55,6 +55,10 @@ class HelpLayout : public CLI::Formatter {
   mutable bool whole_ = false;  ///< is the help that is being made that of --help-all?
 };
 
+/// Refuses an empty text, which an unset variable of a shell gives, as the value of an option. Of
+/// those alone that stand for a side of `ab` an empty one has a meaning.
+CLI::Option* with_value(CLI::Option* option);
+
 // Options whose values are read while the command line is: what a subcommand gets is typed, and
 // what is wrong is refused in our words, which name the option.
 
@@ -62,7 +66,7 @@ class HelpLayout : public CLI::Formatter {
 template <class Target>
 CLI::Option* add_option(CLI::App& app, const std::string& names, Target& target, const char* type,
                         std::string_view description) {
-  return app.add_option(names, target, std::string(description))->type_name(type);
+  return with_value(app.add_option(names, target, std::string(description))->type_name(type));
 }
 
 /// @tparam Typed  std::string, or of an option that may be given more than once their vector
@@ -70,11 +74,12 @@ CLI::Option* add_option(CLI::App& app, const std::string& names, Target& target,
 template <class Typed = std::string, class Target, class Read>
 CLI::Option* add_option(CLI::App& app, const std::string& names, Target& target, const char* type,
                         std::string_view description, Read read) {
-  return app
-      .add_option_function<Typed>(
-          names, [&target, read](const Typed& typed) { target = static_cast<Target>(read(typed)); },
-          std::string(description))
-      ->type_name(type);
+  return with_value(
+      app.add_option_function<Typed>(
+             names,
+             [&target, read](const Typed& typed) { target = static_cast<Target>(read(typed)); },
+             std::string(description))
+          ->type_name(type));
 }
 
 /// An option without a value.

@@ -79,10 +79,7 @@ void declare_axes(CLI::App& app, std::span<const Axis* const> axes,
 
 void declare_output_option(CLI::App& app, MeasuringOptions& options) {
   add_option(app, "-o,--output", options.output, "FILE",
-             "write the result, as JSON, here; -: to stdout", [](const std::string& file) {
-               if (file.empty()) throw UsageError("-o takes the name of a file, or - for stdout");
-               return file;
-             });
+             "write the result, as JSON, here; -: to stdout");
 }
 
 void declare_repetitions_option(CLI::App& app, MeasuringOptions& options, std::string_view help) {

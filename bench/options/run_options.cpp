@@ -213,12 +213,14 @@ bool file_memory(const RunOptions& options) {
          std::ranges::any_of(options.backgrounds, of_background);
 }
 
-/// What the command line does not say the plan does.
+/// What the command line does not say the plan does. Repetitions that are typed rule the plan's
+/// goals, too.
 std::optional<Until> until_of(const RunOptions& options) {
   const Plan& plan = options.plan;
+  const bool fixed = options.goals.empty() && options.repetitions;
   const std::optional<std::uint64_t> budget_ns =
-      options.budget_ns ? options.budget_ns : plan.budget_ns;
-  Until until{.goals = options.goals.empty() ? plan.goals : options.goals,
+      options.budget_ns || fixed ? options.budget_ns : plan.budget_ns;
+  Until until{.goals = options.goals.empty() && !fixed ? plan.goals : options.goals,
               .repetitions = kMaxUntilRepetitions};
   if (budget_ns) until.budget_ns = *budget_ns;
   if (!until.goals.empty()) return until;
@@ -263,10 +265,7 @@ void declare_run_options(CLI::App& app, RunOptions& options) {
              "unless given");
   add_option(app, "--plan", options.plan, "FILE",
              "a TOML file with tests, axes, repetitions and gates; the command line overrides it",
-             [](const std::string& file) {
-               if (file.empty()) throw UsageError("--plan takes the name of a file");
-               return read_plan(file);
-             });
+             read_plan);
   add_option<std::vector<std::string>>(
       app, "--background", options.backgrounds, "'TEST --AXIS VALUE...'",
       "measure each case alone, and again while this test's traffic goes on beside it on QPs and "
@@ -286,9 +285,10 @@ RunOptions completed(RunOptions options) {
   const Plan& plan = options.plan;
   options.until = until_of(options);
   if (!options.repetitions)
-    options.repetitions = plan.repetitions.value_or(options.until    ? kMaxUntilRepetitions
-                                                    : options.ablate ? kAblateRepetitions
-                                                                     : 1);
+    options.repetitions = (options.goals.empty() ? plan.repetitions : std::nullopt)
+                              .value_or(options.until    ? kMaxUntilRepetitions
+                                        : options.ablate ? kAblateRepetitions
+                                                         : 1);
   if (options.ablate && options.until)
     throw UsageError("--ablate, --until: give one; --ablate has as many repetitions of each case");
   if (options.backgrounds.empty()) options.backgrounds = plan.backgrounds;

@@ -3,8 +3,10 @@
 
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <regex>
 #include <string_view>
@@ -45,19 +47,18 @@ void refuse_value() {
   throw UsageError("a --benchmark_* argument has a value that Google Benchmark refuses");
 }
 
-[[noreturn]] void refuse_argument(std::string_view argument) {
-  constexpr std::string_view kKnown[] = {"list_tests",      "filter",
-                                         "repetitions",     "enable_random_interleaving",
-                                         "context",         "out",
-                                         "out_format",      "format",
-                                         "color",           "counters_tabular",
-                                         "min_time",        "report_aggregates_only",
-                                         "perf_counters",   "display_aggregates_only",
-                                         "min_warmup_time", "time_unit"};
-  const std::string_view name =
-      argument.substr(kPrefix.size(), argument.find('=') - kPrefix.size());
-  throw UsageError("Google Benchmark has no argument '{}'{}", argument,
-                   did_you_mean(name, kKnown, kPrefix));
+/// Others of Google Benchmark's would do nothing here, or what nobody means: of a warm-up of its
+/// own each iteration would be a whole measurement.
+void refuse_others(const std::vector<std::string>& arguments) {
+  constexpr std::array<std::string_view, 5> kTaken{"list_tests", "filter", "repetitions",
+                                                   "enable_random_interleaving", "context"};
+  for (const std::string_view argument : arguments) {
+    const std::string_view name =
+        argument.substr(kPrefix.size(), argument.find('=') - kPrefix.size());
+    if (std::ranges::find(kTaken, name) == kTaken.end())
+      throw UsageError("'{}': of Google Benchmark's arguments rdmameter takes {}{}", argument,
+                       fmt::join(kTaken, ", "), did_you_mean(name, kTaken, kPrefix));
+  }
 }
 
 }  // namespace
@@ -83,6 +84,7 @@ bool BenchmarkFlags::selects(const std::string& name) const {
 }
 
 BenchmarkFlags initialize_benchmark(std::vector<std::string> arguments, std::uint64_t repetitions) {
+  refuse_others(arguments);
   BenchmarkFlags flags;
   flags.filter = value_of(arguments, "filter").value_or("");
   flags.list_tests = is_true(value_of(arguments, "list_tests").value_or("false"));
@@ -90,7 +92,10 @@ BenchmarkFlags initialize_benchmark(std::vector<std::string> arguments, std::uin
   const auto asked = value_of(arguments, "repetitions");
   flags.repetitions =
       asked ? read_count("--benchmark_repetitions", *asked, 1, kMaxRepetitions) : repetitions;
-  arguments.push_back(fmt::format("--benchmark_repetitions={}", flags.repetitions));
+  // The environment (BENCHMARK_LIST_TESTS) sets none of these.
+  arguments.insert(arguments.end(),
+                   {fmt::format("--benchmark_repetitions={}", flags.repetitions),
+                    "--benchmark_list_tests=false", "--benchmark_min_warmup_time=0"});
 
   std::string program = "rdmameter";
   std::vector<char*> argv{program.data()};
@@ -98,7 +103,7 @@ BenchmarkFlags initialize_benchmark(std::vector<std::string> arguments, std::uin
   int argc = static_cast<int>(argv.size());
   argv.push_back(nullptr);
   benchmark::Initialize(&argc, argv.data(), refuse_value);
-  if (argc > 1) refuse_argument(argv[1]);
+  if (argc > 1) throw UsageError("'{}': Google Benchmark does not take this value", argv[1]);
   if (const auto* context = benchmark::internal::GetGlobalContext()) flags.context = *context;
   return flags;
 }

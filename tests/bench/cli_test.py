@@ -301,6 +301,13 @@ class BadInput(unittest.TestCase):
         self.refused("run", "--loopback", "write_lat", "-x", says="unknown option '-x'")
         self.refused("run", "--loopback", "write_lat", "--benchmark_filtre=x",
                      says="did you mean '--benchmark_filter'?")
+        self.refused("run", "--loopback", "write_lat", "--benchmark_min_warmup_time=0.1", says="of Google Benchmark's arguments rdmameter takes ")
+
+    def test_an_empty_text_is_no_value(self):
+        for words in (("run", "--device", "null", "write_lat", "-o"), ("run", "--device", "null", "write_lat", "--until"),
+                      ("ci", "--plan", "plan.toml", "--out", "out", "--base"), ("topo", "mesh", "--ranks", "4", "--simulate"),
+                      ("serve", "--token-file"), ("compare", "a.json", "b.json", "--gate"), ("history", "check", "h.jsonl", "--since")):
+            self.refused(*words, "", says="takes a value, and got an empty text")
 
     def test_sizes(self):
         for size in ("8kk", "0", "-1", "1e3", "", "3G", "2..", "8..4", "1,,2", "99999999999999999999"):
@@ -356,7 +363,7 @@ class BadInput(unittest.TestCase):
                      says="none of its axes has a meaning for read_lat")
 
     def test_goals_of_until(self):
-        for goal in ("", "1", "0%", "fast", "p50", "speed=1%", "p50=1%,p50=2%"):
+        for goal in ("1", "0%", "fast", "p50", "speed=1%", "p50=1%,p50=2%"):
             self.refused("run", "--device", "null", "send_lat", "--until", goal, says="such as p50=1%,p99=5%")
         self.refused("run", "--device", "null", "send_lat", "--budget", "5s", says="--budget: is for --until, which is not given")
         self.refused("run", "--device", "null", "send_lat", "--until", "1%", "--budget", "0", says="--budget")
@@ -382,7 +389,6 @@ class BadInput(unittest.TestCase):
     def test_an_output_that_cannot_be_written(self):
         with tempfile.TemporaryDirectory() as folder:
             self.refused("run", "--device", "null", "write_lat", "-o", folder, says="-o")
-            self.refused("run", "--device", "null", "write_lat", "-o", "", says="-o takes")
             self.refused("run", "--device", "null", "write_lat", "-o", folder + "/no/where.json",
                          says="No such file or directory")
 
@@ -529,6 +535,9 @@ class NullDevice(unittest.TestCase):
             last = json.loads(pathlib.Path(path).read_text(encoding="utf-8"))["benchmarks"][-1]
             self.assertIn(last["until"]["ended"], ("budget", "reached"), last)
             self.assertIn("at most 10000 repetitions", run("run", "--device", "null", "--plan", plan, "--dry-run").stdout)
+            self.assertIn("1 x 5 repetitions", run("run", "--device", "null", "--plan", plan, "--dry-run", "--repetitions", "5").stdout)
+            pathlib.Path(plan).write_text('tests = ["send_lat"]\nrepetitions = 5\n', encoding="utf-8")
+            self.assertIn("at most 10000 repetitions", run("run", "--device", "null", "--plan", plan, "--dry-run", "--until", "1%").stdout)
             pathlib.Path(plan).write_text('tests = ["send_lat"]\nuntil = "soon"\n', encoding="utf-8")
             result = run("run", "--device", "null", "--plan", plan)
             self.assertEqual(result.returncode, USAGE)

@@ -150,7 +150,7 @@ class Faults(Check):
             self.assertIn(f"not judged: soft0 by what line and slot allow, because {why}", " ".join(done.stdout.split()))
 
     def test_without_a_gpu_it_says_so(self):
-        done = self.check(*SHORT, "--gpu", status=rdmameter.PASS)
+        done = self.check(*SHORT, "--device", "soft0", "--gpu", status=rdmameter.PASS)
         self.assertIn("no GPU: none of NVIDIA's is behind the switch or host bridge of soft0", " ".join(done.stdout.split()))
 
     def test_from_a_gpu_that_is_near_it_writes(self):
@@ -300,7 +300,7 @@ class Use(Check):
     def test_what_cannot_be_measured_has_its_status(self):
         for words, said in ((("--peer-device", "soft1"), PEERS), (("--device", "all", "--peer-device", "soft1"), PEERS),
                             (("--device", "soft0", "--peer-device", "all"), PEERS), (("--time", "1"), "invalid value '1' for --time: expected a time from "),
-                            (("--expect", "none.json"), "none.json"),
+                            (("--expect", "none.json"), "none.json"), (("--gpu",), "say near which devices"),
                             (("--device", "soft0,soft0"), "--device 'soft0,soft0': names a device twice")):
             done = self.check(*words, status=rdmameter.USAGE)
             self.assertIn(said, " ".join(done.stderr.split()), words)

@@ -166,6 +166,7 @@ class Connections(rdmameter.Test):
                                 (("--opcode", "sent"), "did you mean 'send'?"),
                                 (("--over", "srq", "--opcode", "read"), "carry sends alone"),
                                 (("--size", "8,16"), "--size: takes one value here"),
+                                (("--device", "soft0+soft1"), "--device: takes one device here"),
                                 (("--max-qps", "0"), "--max-qps"),
                                 (("--memory-budget", "much"), "--memory-budget"),
                                 (("--memory-budget", "1"), "not even one connection fits"),

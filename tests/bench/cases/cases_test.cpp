@@ -156,6 +156,14 @@ TEST(DryRun, SaysCasesSkipsMeasurementsTimeAndMemory) {
   EXPECT_THAT(text, HasSubstr(" MiB at the initiator"));
 }
 
+TEST(DryRun, OfRepetitionsWithABudgetSaysThat) {
+  const auto text = dry_run(plan({"send_lat"}, {{"size", "1,8"}, {"duration", "2"}}), 10'000,
+                            std::uint64_t{60'000'000'000})
+                        .text;
+  EXPECT_THAT(text, HasSubstr("2 x at most 10000 repetitions"));
+  EXPECT_THAT(text, HasSubstr("time: at most 60 s for each case and a repetition, 2 min in all\n"));
+}
+
 TEST(DryRun, CountsTheTimeOfLargeMessages) {
   // 2 GiB at 100 Gb/s take 172 ms.
   const auto [text, measures] = dry_run(plan({"write_bw"}, {{"size", "2G"},

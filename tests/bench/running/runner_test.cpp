@@ -331,8 +331,10 @@ TEST(BenchmarkFlags, RefuseWhatGoogleBenchmarkDoesNotTake) {
   EXPECT_THAT(refusal("--benchmark_filtre=x"), HasSubstr("did you mean '--benchmark_filter'?"));
   EXPECT_THAT(refusal("--benchmark_repetitions=0"), HasSubstr("from 1 to"));
   EXPECT_THAT(refusal("--benchmark_repetitions=1e3"), HasSubstr("from 1 to"));
-  EXPECT_THAT(refusal("--benchmark_format=yaml"), HasSubstr("Google Benchmark refuses"));
-  EXPECT_EQ(refusal("--benchmark_format=console"), "") << "(its flags last as long as the process)";
+  for (const char* other : {"--benchmark_format=console", "--benchmark_min_warmup_time=0.1"})
+    EXPECT_THAT(refusal(other), HasSubstr("rdmameter takes list_tests, filter, "));
+  for (const char* without : {"--benchmark_filter", "--benchmark_context=rack"})
+    EXPECT_THAT(refusal(without), HasSubstr("Google Benchmark does not take this value"));
 }
 
 TEST_F(Runner, ASkippedCaseCountsAllItsRepetitionsAsBegun) {
