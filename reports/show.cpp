@@ -119,11 +119,11 @@ Table parts_table(const Group& group) {
 /// @param known     what all groups have in common, which is told already
 /// @param defaults  as common_of() takes them
 std::string show_kind(const std::vector<const Group*>& groups, const Common& known,
-                      const Defaults* defaults, Number line_rate, const ShowOptions& options) {
+                      const Defaults* defaults, const LinkRate& link, const ShowOptions& options) {
   const Group joined = join(groups);
   std::string text =
       "\n" + group_heading(joined, common_of(joined, defaults).text(known), options.style);
-  const std::string bandwidth = figures_text(bandwidth_figures(line_rate), joined, options.style);
+  const std::string bandwidth = figures_text(bandwidth_figures(link), joined, options.style);
   text += bandwidth;
   if (bandwidth.empty())
     text += figures_text(latency_figures(""), joined, options.style);
@@ -144,7 +144,7 @@ void tell_once(std::string& text, const std::string& remark) {
 
 /// Kinds of numbers in the order of their first rows, a table for each.
 std::string show_groups(const std::vector<const Group*>& groups, const Defaults& stated,
-                        Number line_rate, const ShowOptions& options) {
+                        const LinkRate& link, const ShowOptions& options) {
   if (groups.empty()) return "";
   const Defaults* const defaults = options.all ? nullptr : &stated;
   const Common common = common_of(join(groups), defaults);
@@ -154,7 +154,7 @@ std::string show_groups(const std::vector<const Group*>& groups, const Defaults&
   std::vector<std::pair<std::string, std::vector<const Group*>>> kinds;
   for (const Group* group : groups) entry_of(kinds, kind_of(*group)).push_back(group);
   for (const auto& [kind, members] : kinds)
-    text += show_kind(members, common, defaults, line_rate, options);
+    text += show_kind(members, common, defaults, link, options);
   for (const std::string& remark : {dash_text(kTooFewSamples), std::string(kTailMayBeMissing)})
     tell_once(text, note_text(remark, options.style));
   text += background_matrix(join(groups), options.style);
@@ -233,7 +233,7 @@ std::string show_result(const ResultFile& file, const ShowOptions& options) {
   std::vector<const Group*> groups;
   for (const Group& group : all)
     if (!told_elsewhere(group, options.all)) groups.push_back(&group);
-  text += show_groups(groups, Defaults(file.context), line_rate_gbps(file.context), options);
+  text += show_groups(groups, Defaults(file.context), link_rate(file.context), options);
   text += connection_text(file, style);
   text += topology_text(file, options);
   if (options.loss) text += loss_report(file.rows, file.context, style);

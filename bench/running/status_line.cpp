@@ -82,7 +82,8 @@ std::string interval_line(const TestCase& test_case, const ProgressInterval& int
   const double per_s = operations / interval.length_s;
   if (test_case.pattern == Pattern::bandwidth)
     return text + metric_text(Metric::mmsg_per_s, per_s * 1e-6) + "  " +
-           metric_text(Metric::gbps, per_s * static_cast<double>(test_case.size_bytes) * 8e-9);
+           metric_text(Metric::gbps, per_s * static_cast<double>(test_case.size_bytes) * 8e-9) +
+           (test_case.bidirectional ? "  (sent by this end)" : "");
   const bool half = test_case.pattern == Pattern::ping_pong;
   return text +
          fmt::format("{} {}, one in {}", interval.operations, half ? "round trips" : "operations",
@@ -92,7 +93,9 @@ std::string interval_line(const TestCase& test_case, const ProgressInterval& int
 
 SweepListener sweep_printer() {
   if (!stderr_is_interactive()) return {};
-  return [](const SweepPoint& point) { tell("\r\033[K{}", for_stderr(sweep_line(point) + "\n")); };
+  return [](const SweepPoint& point) {
+    if (stderr_takes_text()) tell("\r\033[K{}", for_stderr(sweep_line(point) + "\n"));
+  };
 }
 
 IntervalListener interval_printer() {
@@ -100,7 +103,8 @@ IntervalListener interval_printer() {
   const std::string_view before = at_terminal ? "\r\033[K" : "";  // clears the status line
   return {.hear =
               [before](const TestCase& test_case, const ProgressInterval& interval) {
-                tell("{}{}", before, for_stderr(interval_line(test_case, interval) + "\n"));
+                if (stderr_takes_text())  // a case does not wait for its reader
+                  tell("{}{}", before, for_stderr(interval_line(test_case, interval) + "\n"));
               },
           .bounded_too = at_terminal};
 }

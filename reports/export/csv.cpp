@@ -40,8 +40,8 @@ constexpr const char* kHalf = "/latency/half_round_trip";
 struct CsvRow {
   const ResultFile& file;
   const Row& row;
-  Json json;         ///< of the row: a column cannot say other than the file
-  Number line_rate;  ///< the result's
+  Json json;             ///< of the row: a column cannot say other than the file
+  const LinkRate& link;  ///< the result's
 
   std::string at(const Json::json_pointer& where) const {
     return json.contains(where) ? cell(json.at(where)) : "";
@@ -123,7 +123,7 @@ void add_parts(CsvColumns& columns, const std::vector<ResultFile>& files) {
 /// it: the last columns of both forms of CSV.
 void add_last(CsvColumns& columns) {
   columns.push_back({"bandwidth_line_percent", [](const CsvRow& row) {
-                       const auto percent = line_percent(row.line_rate, row.row);
+                       const auto percent = line_percent(row.link, row.row);
                        return percent ? fmt::format("{:.4g}", *percent) : "";
                      }});
   add_kinds(columns, false);
@@ -136,9 +136,9 @@ std::string csv_of(const std::vector<ResultFile>& files, const CsvColumns& colum
   };
   add_line([](const CsvColumn& column) { return column.head; });
   for (const ResultFile& file : files) {
-    const auto line_rate = line_rate_gbps(file.context);
+    const LinkRate link = link_rate(file.context);
     for (const Row& row : file.rows)
-      add_line([at = CsvRow{file, row, row_to_json(row), line_rate}](const CsvColumn& column) {
+      add_line([at = CsvRow{file, row, row_to_json(row), link}](const CsvColumn& column) {
         return column.cell(at);
       });
   }

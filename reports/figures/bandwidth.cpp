@@ -41,7 +41,7 @@ bool have_completions(const FigureLines& lines) {
       lines, [](const FigureLine& line) { return all_have<&Row::latency>(*line.summary); });
 }
 
-std::vector<FigureColumn> terminal_columns(const FigureLines& lines, Number line_rate_gbps) {
+std::vector<FigureColumn> terminal_columns(const FigureLines& lines, const LinkRate& link) {
   std::vector<FigureColumn> columns{count_column(
       "messages", [](const Row& row) { return static_cast<double>(row.bandwidth->messages); })};
   for (const Metric metric : {Metric::gbps, Metric::mib_per_s, Metric::mmsg_per_s}) {
@@ -51,8 +51,7 @@ std::vector<FigureColumn> terminal_columns(const FigureLines& lines, Number line
     columns.back().column.optional = metric == Metric::mib_per_s;
     if (metric == Metric::gbps)
       columns.push_back(median_column(
-          "of line", {"%", 1}, 1,
-          [line_rate_gbps](const Row& row) { return line_percent(line_rate_gbps, row); },
+          "of line", {"%", 1}, 1, [link](const Row& row) { return line_percent(link, row); },
           "of line: the messages pass no link of a known rate"));
   }
   if (any_row(lines, [](const Row& row) { return lost(row).value_or(0) > 0; })) {
@@ -89,10 +88,10 @@ std::string told_of(const char* what, const FigureLines& lines,
   return held == lines.size() ? fmt::format("{}. ", what) : fmt::format("{}: {}. ", what, list);
 }
 
-std::string rates_remark(const FigureLines& lines, Number line_rate_gbps) {
+std::string rates_remark(const FigureLines& lines, const LinkRate& link) {
   std::string doubt, completions;
   any_row(lines, [&](const Row& row) {
-    doubt = line_doubt(line_rate_gbps, row);
+    doubt = line_doubt(link, row);
     return !doubt.empty();
   });
   if (!doubt.empty()) doubt += ' ';
@@ -117,17 +116,16 @@ std::string rates_remark(const FigureLines& lines, Number line_rate_gbps) {
 
 }  // namespace
 
-Figures bandwidth_figures(Number line_rate_gbps) {
+Figures bandwidth_figures(const LinkRate& link) {
   return {.page_title = "Bandwidth",
           .has = all_have<&Row::bandwidth>,
           .by_axes = true,
           .columns_of =
-              [line_rate_gbps](const FigureLines& lines, FigurePlace place) {
+              [link](const FigureLines& lines, FigurePlace place) {
                 return place == FigurePlace::page ? page_columns(lines)
-                                                  : terminal_columns(lines, line_rate_gbps);
+                                                  : terminal_columns(lines, link);
               },
-          .remark = [line_rate_gbps](
-                        const FigureLines& lines) { return rates_remark(lines, line_rate_gbps); },
+          .remark = [link](const FigureLines& lines) { return rates_remark(lines, link); },
           .remark_on_page = false};
 }
 

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "reports/stats/sample.h"
+#include "reports/summary/line_rate.h"
 #include "reports/summary/metric.h"
 #include "reports/summary/summary.h"
 #include "reports/text/table.h"
@@ -53,16 +54,20 @@ FigureColumn count_column(const char* head, RowNumber number);
 FigureColumn sum_column(const char* head,
                         std::function<std::optional<std::uint64_t>(const Row&)> number,
                         bool unless_zero = false);
-/// Of a kind with parts: the median of a part's number over those repetitions that have it.
+/// Of a kind with parts: the median of a part's number over the repetitions; nothing where one of
+/// them does not have it.
 /// @param list  the parts of a row: a member of Row, or a function
 /// @param of    the number of one of them, or nothing: likewise
 FigureColumn part_column(Table::Column column, int decimals, auto list, auto of,
                          std::string_view missing = {}) {
   FigureColumn made = text_column(std::move(column), [=](FigureLine line) {
     std::vector<double> values;
-    for (const Row* row : line.summary->repetitions)
-      if (const auto& parts = std::invoke(list, *row); line.part < parts.size())
-        if (const Number value = std::invoke(of, parts[line.part])) values.push_back(*value);
+    for (const Row* row : line.summary->repetitions) {
+      const auto& parts = std::invoke(list, *row);
+      const Number value = line.part < parts.size() ? std::invoke(of, parts[line.part]) : Number();
+      if (!value) return known_text(value, decimals);
+      values.push_back(*value);
+    }
     return known_text(known_median(values), decimals);
   });
   made.missing = missing;
@@ -107,8 +112,8 @@ struct Figures {
 /// The kinds of figures that only some cases have, shown beneath bandwidth and latency,
 /// in this order.
 std::span<const Figures> figures();
-/// @param line_rate_gbps  of the result; nothing: no share of it is shown
-Figures bandwidth_figures(Number line_rate_gbps = {});
+/// @param link  of the result; without a rate: no share of it is shown
+Figures bandwidth_figures(const LinkRate& link = {});
 Figures latency_figures(std::string title);
 
 /// Of percentiles: FigureColumn::missing.

@@ -65,8 +65,9 @@ std::string cases_table(const PageCases& page, VerdictLines lines, const Scale& 
   for (const VerdictLine& line : lines) {
     for (std::size_t i = 0; i < std::max<std::size_t>(line.effects.size(), 1); ++i) {
       const Effect* told = i < line.effects.size() ? &line.effects[i] : nullptr;
+      // The case's, which is not its times' alone, and beneath it those of its other metrics.
       const std::string_view verdict =
-          name_in(kVerdictNames, told == nullptr ? line.verdict : told->verdict);
+          name_in(kVerdictNames, i == 0 ? line.verdict : told->verdict);
       const auto found = known.find(line.name);
       std::vector<Table::Cell> cells = effect_cells(told);
       if (told != nullptr && told->problem.empty())

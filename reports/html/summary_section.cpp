@@ -55,11 +55,11 @@ std::string where_text(const PageCases& page, const Found& found) {
 
 /// "92.4 % of the line's 100 Gb/s"; empty: the case passes no line of a known rate.
 std::string share_of_line(const PageCases& page, const Found& found) {
-  const auto of_the_link = line_rate_gbps(page.files[found.file].context);
-  const auto most = line_rate_gbps(of_the_link, found.one->first().summary.first());
+  const LinkRate link = link_rate(page.files[found.file].context);
+  const auto most = line_rate_gbps(link, found.one->first().summary.first());
   if (!most) return "";
   const double percent = 100 * found.number->median / *most;
-  const std::string doubt = line_doubt(*of_the_link, percent);
+  const std::string doubt = line_doubt(*link.gbps, percent);
   return doubt.empty() ? fmt::format("{:.1f} % of the line's {:g} Gb/s", percent, *most) : doubt;
 }
 

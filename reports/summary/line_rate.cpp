@@ -30,19 +30,34 @@ bool is_of_one_host(const Json& context) {
          fact_at(environment_of(context, 1), "hostname");
 }
 
-/// Of its traffic.
-int directions_of(const Row& row) {
-  return fact_at(row.case_object, "bidirectional") == true ? 2 : 1;
+/// How often a row's bandwidth counts what a link carries once: in each direction, or for each
+/// receiver of a multicast message.
+double times_counted(const Row& row) {
+  if (fact_at(row.case_object, "bidirectional") == true) return 2;
+  if (!test_of(row).starts_with("mcast_")) return 1;
+  return std::max(1.0, number_at(row.case_object, "peers").value_or(1));
 }
 
 /// Of a rate of one direction, whatever it is.
 Number share_of(Number one_way_gbps, const Row& row) {
   if (!one_way_gbps || !row.bandwidth) return std::nullopt;
-  return bandwidth_gbps(*row.bandwidth) / (*one_way_gbps * directions_of(row));
+  return bandwidth_gbps(*row.bandwidth) / (*one_way_gbps * times_counted(row));
 }
 
-Number share_percent(Number of_the_link, const Row& row) {
-  const auto most = line_rate_gbps(of_the_link, row);
+/// Are a row's ports those of the link?
+bool passes(const LinkRate& link, const Row& row) {
+  constexpr std::array<std::array<std::string_view, 2>, 2> kKeys{
+      {{"device", "port_num"}, {"peer_device", "peer_port_num"}}};
+  for (std::size_t end = 0; end < kKeys.size(); ++end)
+    for (std::size_t i = 0; i < kKeys[end].size(); ++i) {
+      const Json &one = link.ports[end][i], &other = fact_at(row.case_object, kKeys[end][i]);
+      if (!one.is_null() && !other.is_null() && one != other) return false;
+    }
+  return true;
+}
+
+Number share_percent(const LinkRate& link, const Row& row) {
+  const auto most = line_rate_gbps(link, row);
   if (!most || !row.bandwidth) return std::nullopt;
   return 100 * bandwidth_gbps(*row.bandwidth) / *most;
 }
@@ -50,7 +65,7 @@ Number share_percent(Number of_the_link, const Row& row) {
 /// Of what both ends of a pair allow, in all directions; nothing where one of them is not known.
 Number of_pair(const Number& one, const Number& other, const Row& row) {
   if (!one || !other) return std::nullopt;
-  return directions_of(row) * std::min(*one, *other);
+  return times_counted(row) * std::min(*one, *other);
 }
 
 /// Of all devices; nothing where that of one is not known.
@@ -121,19 +136,26 @@ bool passes_links(const Json& context) {
   return fact_at(one, "name") != fact_at(other, "name") || !is_of_one_host(context);
 }
 
-Number line_rate_gbps(const Json& context) {
-  if (!passes_links(context)) return std::nullopt;
-  return lesser(above_zero(device_of(context, 0), "rate_gbps"),
-                above_zero(device_of(context, 1), "rate_gbps"));
+LinkRate link_rate(const Json& context) {
+  LinkRate link;
+  if (passes_links(context))
+    link.gbps = lesser(above_zero(device_of(context, 0), "rate_gbps"),
+                       above_zero(device_of(context, 1), "rate_gbps"));
+  for (std::size_t end = 0; end < link.ports.size(); ++end) {
+    const Json& device = device_of(context, end);
+    link.ports[end] = {fact_at(device, "name"), fact_at(device, "port_num")};
+  }
+  return link;
 }
 
-Number line_rate_gbps(Number of_the_link, const Row& row) {
-  if (!of_the_link || row.name.starts_with("tcp_") || !row.per_device.empty()) return std::nullopt;
-  return *of_the_link * directions_of(row);
+Number line_rate_gbps(const LinkRate& link, const Row& row) {
+  if (!link.gbps || row.name.starts_with("tcp_") || !row.per_device.empty() || !passes(link, row))
+    return std::nullopt;
+  return *link.gbps * times_counted(row);
 }
 
-Number line_percent(Number of_the_link, const Row& row) {
-  const auto percent = share_percent(of_the_link, row);
+Number line_percent(const LinkRate& link, const Row& row) {
+  const auto percent = share_percent(link, row);
   return percent && *percent <= kMostLinePercent ? percent : std::nullopt;
 }
 
@@ -145,9 +167,9 @@ std::string line_doubt(double of_the_link, double percent) {
       of_the_link);
 }
 
-std::string line_doubt(Number of_the_link, const Row& row) {
-  const auto percent = share_percent(of_the_link, row);
-  return percent ? line_doubt(*of_the_link, *percent) : "";
+std::string line_doubt(const LinkRate& link, const Row& row) {
+  const auto percent = share_percent(link, row);
+  return percent ? line_doubt(*link.gbps, *percent) : "";
 }
 
 PayloadLimits payload_limits(const Json& device) {
@@ -212,7 +234,7 @@ double note_slots(Row& row, const Json& context, std::size_t end) {
     const auto gbps = limits_of(facts, row, end).slot_gbps;
     if (address.empty() || !gbps) continue;
     Slot& slot = slots[address.substr(0, address.rfind('.'))];
-    slot.bound_gbps = directions_of(row) * *gbps * kPcieShare;
+    slot.bound_gbps = times_counted(row) * *gbps * kPcieShare;
     slot.gbps += bandwidth_gbps(each);
     slot.of_devices_gbps += each.bound_gbps.value_or(0);
     slot.devices.push_back(&each);
@@ -246,16 +268,15 @@ void note_devices(Row& row, const Json& context, double payload_bytes) {
                beyond_theirs = note_slots(row, context, 1);
   if (!row.bandwidth) return;
   if (const auto sum = sum_of_devices(row, &DeviceData::bound_gbps))
-    row.bound_gbps = {.initiator = (*sum - beyond_mine) / directions_of(row),
-                      .responder = (*sum - beyond_theirs) / directions_of(row)};
+    row.bound_gbps = {.initiator = (*sum - beyond_mine) / times_counted(row),
+                      .responder = (*sum - beyond_theirs) / times_counted(row)};
   if (const auto sum = sum_of_devices(row, &DeviceData::line_gbps))
-    row.line_gbps = *sum / directions_of(row);
+    row.line_gbps = *sum / times_counted(row);
 }
 
 }  // namespace
 
 void note_bounds(Row& row, const Json& context) {
-  constexpr std::array kDeviceKeys{"device", "peer_device"}, kPortKeys{"port_num", "peer_port_num"};
   const auto payload = packet_payload_bytes(row.case_object);
   if (!passes_links(context) || !payload) return;
   if (!row.per_device.empty()) {
@@ -265,17 +286,13 @@ void note_bounds(Row& row, const Json& context) {
       note_devices(row, context, *payload);
     return;
   }
-  if (!row.bandwidth) return;
+  const LinkRate link = link_rate(context);
+  if (!row.bandwidth || !passes(link, row)) return;
   std::array<Number, 2> bounds;
-  for (std::size_t end = 0; end < bounds.size(); ++end) {
-    const Json& device = device_of(context, end);  // that of the first case
-    if (fact_at(row.case_object, kDeviceKeys[end]) != fact_at(device, "name") ||
-        fact_at(row.case_object, kPortKeys[end]) != fact_at(device, "port_num"))
-      return;
-    bounds[end] = payload_bound_gbps(limits_of(device, row, end), *payload);
-  }
+  for (std::size_t end = 0; end < bounds.size(); ++end)
+    bounds[end] = payload_bound_gbps(limits_of(device_of(context, end), row, end), *payload);
   row.bound_gbps = {.initiator = bounds[0], .responder = bounds[1]};
-  row.line_gbps = line_rate_gbps(context);
+  row.line_gbps = link.gbps;
 }
 
 }  // namespace rdmameter

@@ -2,6 +2,7 @@
 // How fast the links of a result are: what its bandwidths are held against.
 #pragma once
 
+#include <array>
 #include <string>
 
 #include "core/result/row.h"
@@ -19,19 +20,24 @@ inline constexpr double kMostLinePercent = 105;
 /// @param context  of the result
 bool passes_links(const Json& context);
 
-/// The rate of the slower of the two ends' links [Gb/s], or of the one that is known; nothing: none
-/// is known, or the messages pass no link.
-/// @param context  of the result
-Number line_rate_gbps(const Json& context);
+/// Of the links that a result's context describes: those of its first case.
+struct LinkRate {
+  /// Of the slower of the two ends, or of the one that is known [Gb/s]; nothing: none is known, or
+  /// the messages pass no link.
+  Number gbps;
+  /// Device and number of the port, of the initiator and of the responder; null: not known.
+  std::array<std::array<Json, 2>, 2> ports = {};
+};
+LinkRate link_rate(const Json& context);
 
-/// The part of the link's rate that a row's messages can fill [Gb/s]: twice of it where both ends
-/// send; nothing of a test over TCP, which may pass another link, and of
-/// several devices, whose sum note_bounds() notes.
-Number line_rate_gbps(Number of_the_link, const Row& row);
+/// What a row's bandwidth is at the link's rate [Gb/s]: twice of it where both ends send, and for
+/// each receiver of a multicast once; nothing of other ports than the link's, of a test over TCP, which may pass another link,
+/// and of several devices, whose sum note_bounds() notes.
+Number line_rate_gbps(const LinkRate& link, const Row& row);
 
 /// The row's bandwidth as a percentage of that; nothing: one of both is not known, or it is more
 /// than kMostLinePercent.
-Number line_percent(Number of_the_link, const Row& row);
+Number line_percent(const LinkRate& link, const Row& row);
 
 /// Why there is no share although the rate is known: it would be above kMostLinePercent. Empty: it
 /// is not. Two virtual functions of one port, for example, are switched within the adapter.
@@ -39,7 +45,7 @@ Number line_percent(Number of_the_link, const Row& row);
 /// @param percent      of what the messages may fill
 std::string line_doubt(double of_the_link, double percent);
 /// line_doubt() of a row.
-std::string line_doubt(Number of_the_link, const Row& row);
+std::string line_doubt(const LinkRate& link, const Row& row);
 
 // ---- About what a message's payload can get of an end's link and PCIe slot.
 

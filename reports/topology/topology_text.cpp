@@ -150,12 +150,12 @@ std::string topology_text(const ResultFile& file, const ShowOptions& options) {
   }
   const Defaults defaults(file.context);
   for (std::size_t i = 0; i < models.size(); ++i) {
-    const std::vector<TopologyCase> cases = cases_of_model(all, i);
+    const std::vector<TopologyCase> cases = cases_of_model(all, i),
+                                    plain = without_collectives(cases);
     text += heading(models[i], defaults, options.all, options.style) +
-            resources(cases, models[i].sizes_bytes, options.style) +
-            tables(without_collectives(cases), options.style) +
-            titled(collectives_table(cases), options.style) + matrices(file, cases, options) +
-            pair_times(file, cases, options) +
+            resources(plain.empty() ? cases : plain, models[i].sizes_bytes, options.style) +
+            tables(plain, options.style) + titled(collectives_table(cases), options.style) +
+            matrices(file, cases, options) + pair_times(file, cases, options) +
             model_text(models[i], options.predict, options.style, options.judge_shared);
   }
   return text;

@@ -440,32 +440,52 @@ TEST(LineRate, IsThatOfTheSlowerEndAndIsNotKnownOfADeviceInSoftware) {
     return nlohmann::ordered_json{
         {"rdmameter", {{"initiator", end("a", 100)}, {"responder", end("b", rate_gbps)}}}};
   };
-  EXPECT_EQ(line_rate_gbps(context("mlx5_core", 25)), 25);
-  EXPECT_EQ(line_rate_gbps(context("rdma_rxe", 25)), std::nullopt);
+  EXPECT_EQ(link_rate(context("mlx5_core", 25)).gbps, 25);
+  EXPECT_EQ(link_rate(context("rdma_rxe", 25)).gbps, std::nullopt);
   Row both_ways;
   both_ways.name = "write_bw/rc";
   both_ways.case_object = {{"bidirectional", true}};
-  EXPECT_EQ(line_rate_gbps(25.0, both_ways), 50);
+  EXPECT_EQ(line_rate_gbps({.gbps = 25.0}, both_ways), 50);
   both_ways.name = "tcp_bw";
-  EXPECT_EQ(line_rate_gbps(25.0, both_ways), std::nullopt);
+  EXPECT_EQ(line_rate_gbps({.gbps = 25.0}, both_ways), std::nullopt);
 }
 
 TEST(LineRate, OfOneEndIsThatOfTheOtherWhereItIsNotKnown) {
   nlohmann::ordered_json context = sample_context();
   for (const char* end : {"initiator", "responder"})
     context["rdmameter"][end]["device"] = {{"name", end}, {"rate_gbps", nullptr}};
-  EXPECT_EQ(line_rate_gbps(context), std::nullopt);
+  EXPECT_EQ(link_rate(context).gbps, std::nullopt);
   context["rdmameter"]["responder"]["device"]["rate_gbps"] = 400.0;
-  EXPECT_EQ(line_rate_gbps(context), 400);
+  EXPECT_EQ(link_rate(context).gbps, 400);
+}
+
+TEST(LineRate, IsNotThatOfAnotherDeviceOrPort) {
+  const LinkRate link{.gbps = 100.0, .ports = {{{"mlx5_0", 1}, {"mlx5_0", 1}}}};
+  Row row;
+  row.case_object = {{"device", "mlx5_0"}, {"port_num", 1}, {"peer_device", "mlx5_0"}};
+  EXPECT_EQ(line_rate_gbps(link, row), 100);
+  row.case_object["device"] = "mlx5_1";
+  EXPECT_EQ(line_rate_gbps(link, row), std::nullopt);
+  row.case_object["device"] = "mlx5_0";
+  row.case_object["peer_port_num"] = 2;
+  EXPECT_EQ(line_rate_gbps(link, row), std::nullopt);
+}
+
+TEST(LineRate, CarriesAMulticastOnceForAllReceivers) {
+  Row row;
+  row.name = "mcast_bw/ud";
+  row.case_object = {{"test", "mcast_bw"}, {"peers", 4}};
+  EXPECT_EQ(line_rate_gbps({.gbps = 100.0}, row), 400);
 }
 
 TEST(LineRate, OfWhichMessagesTookMoreIsDoubted) {
   const Row row = bandwidth_row(4096, 0, 1);
   const double reached = bandwidth_gbps(*row.bandwidth);
-  EXPECT_TRUE(line_percent(reached / 1.04, row).has_value());
-  EXPECT_EQ(line_doubt(reached / 1.04, row), "");
-  EXPECT_EQ(line_percent(reached / 1.06, row), std::nullopt);
-  EXPECT_NE(line_doubt(reached / 1.06, row).find("Messages were faster than"), std::string::npos);
+  EXPECT_TRUE(line_percent({.gbps = reached / 1.04}, row).has_value());
+  EXPECT_EQ(line_doubt({.gbps = reached / 1.04}, row), "");
+  EXPECT_EQ(line_percent({.gbps = reached / 1.06}, row), std::nullopt);
+  EXPECT_NE(line_doubt({.gbps = reached / 1.06}, row).find("Messages were faster than"),
+            std::string::npos);
   ResultFile file = sample_file({row});
   for (const char* end : {"initiator", "responder"})
     file.context["rdmameter"][end]["device"] = {{"name", end}, {"rate_gbps", reached / 2}};
@@ -653,6 +673,19 @@ TEST(Show, AMixHasALineForEachPartWithMediansOverRepetitions) {
   }
   EXPECT_THAT(show_result(sample_file({open_loop_row(1000, 1000)}), {.style = kPlain}),
               Not(HasSubstr("of the mix")));
+}
+
+TEST(Show, APartOfAMixHasAPercentileOfAllRepetitionsOrNone) {
+  Row few = mix_load_row(1, 2);
+  few.load->mix[0].response.histogram = few.load->mix[0].service.histogram =
+      sample_histogram(19, 13'000, 5);
+  const auto dashes_of = [](const Row& second) {
+    const std::string shown = show_result(sample_file({mix_load_row(0, 2), second}),
+                                          {.histogram = false, .style = kPlain});
+    const std::string line = shown.substr(shown.find("read 4096"));
+    return std::ranges::count(line.substr(0, line.find('\n')), '\x93');  // of "–"
+  };
+  EXPECT_EQ(dashes_of(few), dashes_of(mix_load_row(1, 2)) + 2);  // two of p50
 }
 
 TEST(TidyCsv, HasColumnsForThePartsOfAMix) {

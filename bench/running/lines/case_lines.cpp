@@ -49,11 +49,14 @@ std::string latency_text(const LatencyData& latency) {
   return text;
 }
 
+constexpr const char *kInjected = "  (injected: delivery is unknown)",
+                     *kShortWindow = "  (short window)";
+
 std::string bandwidth_text(const BandwidthData& bandwidth) {
   std::string text = metric_text(Metric::gbps, bandwidth_gbps(bandwidth)) + "  " +
                      metric_text(Metric::mmsg_per_s, bandwidth_mmsg_per_s(bandwidth));
-  if (bandwidth.injected) text += "  (injected: delivery is unknown)";
-  if (bandwidth.short_window) text += "  (short window)";
+  if (bandwidth.injected) text += kInjected;
+  if (bandwidth.short_window) text += kShortWindow;
   if (const auto lost = bandwidth_lost(bandwidth); lost && *lost > 0)
     text += fmt::format("  lost {} of {}", *lost, *bandwidth.sent);
   if (bandwidth.duplicated.value_or(0) > 0)
@@ -156,11 +159,11 @@ std::string range_cell(const std::vector<double>& numbers, Metric metric, bool r
 
 }  // namespace
 
-CaseTable::CaseTable(std::size_t name_width, std::size_t width,
-                     std::optional<double> line_rate_gbps, std::vector<std::string> told)
+CaseTable::CaseTable(std::size_t name_width, std::size_t width, const LinkRate& link,
+                     std::vector<std::string> told)
     : name_width_(std::max(name_width, std::string_view("completion latency").size())),
       width_(width),
-      line_rate_gbps_(line_rate_gbps),
+      link_(link),
       told_(std::move(told)) {}
 
 std::string CaseTable::add(const Row& row) {
@@ -173,10 +176,19 @@ std::string CaseTable::add(const Row& row) {
     ++one.measured;
     one.bandwidth = row.bandwidth.has_value();
     one.kind = one.bandwidth ? "bandwidth" : latency_name(*row.latency);
-    if (one.bandwidth) one.line_rate_gbps = line_rate_gbps(line_rate_gbps_, row).value_or(0);
+    if (one.bandwidth) one.line_rate_gbps = line_rate_gbps(link_, row).value_or(0);
     one.shared = one.shared || shares_responder(row);
     one.lost += row.lost.value_or(0);
-    if (row.bandwidth) one.lost += bandwidth_lost(*row.bandwidth).value_or(0);
+    if (row.load && load_saturated(*row.load)) ++one.saturated;
+    if (row.topology && !row.topology->failed_pairs.empty() && one.failed_pairs.empty())
+      one.failed_pairs = failed_pairs_text(*row.topology);
+    if (row.bandwidth) {
+      one.lost += bandwidth_lost(*row.bandwidth).value_or(0);
+      one.duplicated += row.bandwidth->duplicated.value_or(0);
+      one.reordered += row.bandwidth->reordered.value_or(0);
+      one.injected = one.injected || row.bandwidth->injected;
+      one.short_window = one.short_window || row.bandwidth->short_window;
+    }
     const auto columns = columns_of(one.bandwidth);
     for (std::size_t i = 0; i < columns.size(); ++i)
       if (const auto value = info_of(columns[i]).value(row)) one.numbers[i].push_back(*value);
@@ -226,7 +238,8 @@ std::string CaseTable::ended(std::map<std::uint64_t, Case>::iterator at) {
   std::string cells;
   std::string doubt;
   for (std::size_t i = 0; i < columns.size(); ++i) {
-    const auto& numbers = one.numbers[i];
+    const bool all = one.numbers[i].size() == one.measured;
+    const std::vector<double> numbers = all ? one.numbers[i] : std::vector<double>();
     cells += pad_left(numbers.empty() ? "–" : metric_text(columns[i], median(numbers)),
                       width_of(columns[i]));
     if (i > 0) continue;
@@ -237,12 +250,21 @@ std::string CaseTable::ended(std::map<std::uint64_t, Case>::iterator at) {
       continue;
     }
     const double percent = 100 * median(numbers) / one.line_rate_gbps;
-    doubt = line_doubt(*line_rate_gbps_, percent);
+    doubt = line_doubt(*link_.gbps, percent);
     cells += pad_left(doubt.empty() ? fmt::format("{:.1f} %", percent) : "–", kRateWidth);
   }
   std::string remarks;
   if (!doubt.empty()) remarks += "  " + doubt;
+  if (one.injected) remarks += kInjected;
+  if (one.short_window) remarks += kShortWindow;
   if (one.lost > 0) remarks += fmt::format("  lost {}", one.lost);
+  if (one.duplicated > 0) remarks += fmt::format("  duplicated {}", one.duplicated);
+  if (one.reordered > 0) remarks += fmt::format("  reordered {}", one.reordered);
+  if (one.saturated > 0)
+    remarks += one.repetitions == 1
+                   ? "  (saturated)"
+                   : fmt::format("  (saturated in {} of {})", one.saturated, one.measured);
+  if (!one.failed_pairs.empty()) remarks += "  " + one.failed_pairs;
   if (one.measured < one.repetitions)
     remarks += fmt::format("  ({} of {} repetitions)", one.measured, one.repetitions);
   if (one.shared) remarks += kSharedResponder;

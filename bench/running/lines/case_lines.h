@@ -15,6 +15,7 @@
 #include "bench/running/runner.h"
 #include "core/result/json_text.h"
 #include "core/result/row.h"
+#include "reports/summary/line_rate.h"
 
 namespace rdmameter {
 
@@ -41,9 +42,9 @@ class CaseTable {
   /// @param name_width      columns for names, so that lines align
   /// @param width           of the terminal [columns]; where a line does not fit, the name has one
   ///                        of its own
-  /// @param line_rate_gbps  of the link; nothing: no percentage of it is told
+  /// @param link            without a rate: no percentage of it is told
   /// @param told            parts of names that stand above the table, and are left out of it
-  CaseTable(std::size_t name_width, std::size_t width, std::optional<double> line_rate_gbps,
+  CaseTable(std::size_t name_width, std::size_t width, const LinkRate& link,
             std::vector<std::string> told = {});
 
   /// Counts a repetition, which has a latency or a bandwidth, or has failed.
@@ -58,9 +59,11 @@ class CaseTable {
  private:
   struct Case {
     std::string name, kind;
-    bool bandwidth = false, shared = false;
+    bool bandwidth = false, shared = false, injected = false, short_window = false;
     double line_rate_gbps = 0;  ///< of all directions; 0: not known
-    std::uint64_t ended = 0, measured = 0, repetitions = 1, lost = 0;
+    std::uint64_t ended = 0, measured = 0, repetitions = 1;
+    std::uint64_t lost = 0, duplicated = 0, reordered = 0, saturated = 0;
+    std::string failed_pairs;                           ///< of the first repetition that has any
     std::array<std::vector<double>, kColumns> numbers;  ///< a value for each repetition
   };
 
@@ -70,7 +73,7 @@ class CaseTable {
                    const std::string& remarks = "") const;
 
   std::size_t name_width_, width_;
-  std::optional<double> line_rate_gbps_;
+  LinkRate link_;
   std::vector<std::string> told_;
   std::string kind_;                     ///< of the last header
   std::map<std::uint64_t, Case> cases_;  ///< begun and not ended, by Row::family_index

@@ -64,8 +64,9 @@ function chosenLines(lines, words, isTime) {
 /** The outline of a band, drawn in the chart's own coordinates. */
 function band({ name, color, dash, points }) {
   return {
-    type: "custom", name, color, dash, z: 1, data: [0], tooltip: { show: false },
-    renderItem: (_, api) => ({
+    type: "custom", name, color, dash, z: 1, tooltip: { show: false },
+    data: points.map(([x, least, , greatest]) => [x, least, greatest]), encode: { x: 0, y: [1, 2] }, // what axes reach to
+    renderItem: ({ dataIndex }, api) => (dataIndex > 0 ? undefined : {
       type: "polygon",
       shape: {
         points: [...points.map(([x, least]) => api.coord([x, least])),

@@ -94,7 +94,8 @@ function percentileChart(data, state) {
 /** The corners of a line over bins: share of the samples for each 1 % of time [%]. */
 function densityCorners({ edges, shares }) {
   return shares.flatMap((share, i) => {
-    const [low, high] = [Math.max(edges[i], 0.25), edges[i + 1]];
+    const low = Math.max(edges[i], 0.25);
+    const high = Math.max(edges[i + 1], low * Math.exp(1 / 1000)); // a step of edges: a bin may be narrower
     const density = share / Math.log(high / low);
     return [[low, density], [high, density]];
   });

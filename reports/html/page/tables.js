@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tables whose heads sort. Cells of one column are in one unit, so their own text is compared.
+// Tables whose heads sort by the cells' own text: by the number that it begins with, in the unit behind it.
+
+const kUnits = { "µs": 1e3, ms: 1e6, s: 1e9, "kb/s": 1e3, "Mb/s": 1e6, "Gb/s": 1e9, "kmsg/s": 1e3, "Mmsg/s": 1e6 };
 
 /** The number that a cell begins with; what is none ("–") comes last in either direction. */
 function cellValue(row, column, isNumber) {
   const text = row.cells[column]?.textContent ?? "";
   if (!isNumber) return text;
   const [, sign, number] = text.match(/^([×<]?)([^]*)$/);
-  const value = Number.parseFloat(number);
+  const value = Number.parseFloat(number) * (kUnits[number.match(/^\S+ (\S+)/)?.[1]] ?? 1);
   if (Number.isNaN(value)) return null;
   return sign === "×" ? 100 * (value - 1) : sign === "<" ? 0.999 * value : value; // ×12.5 is +1150 %
 }

@@ -286,6 +286,8 @@ std::vector<TopologyModel> topology_models(std::span<const Row> rows, const Json
 
 Number mean_latency_ns(const Row& row) {
   if (!row.topology || reach_of(row.topology->traffic) != Reach::pair) return std::nullopt;
+  if (const auto times = times_of(row.topology->matrix_ns); !times.empty())
+    return mean(mapped(times, &PairTime::ns));
   double sum_ns = 0, samples = 0;
   for (const auto& [hops, latency] : row.topology->by_hops) {
     const auto count = real(latency.histogram.count);

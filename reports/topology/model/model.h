@@ -69,8 +69,9 @@ std::string over_text(const TopologyModel& model);
 /// @param context  of the result: which ranks are on one host
 std::vector<TopologyModel> topology_models(std::span<const Row> rows, const Json& context = {});
 
-/// The mean over all pairs of the median one-way time of as many hops: what predictions of the mean
-/// latency are to be held against. A mean of all samples would be the tail's. Of traffic `pairs`.
+/// The mean over all pairs of their median one-way times, or where a row does not have those of that
+/// of as many hops: what predictions of the mean latency are to be held against. A mean of all
+/// samples would be the tail's. Of traffic `pairs`.
 Number mean_latency_ns(const Row& row);
 
 /// Is it the schedule that a run has by default? Titles do not name it.

@@ -52,7 +52,7 @@ nlohmann::ordered_json ends(nlohmann::ordered_json a, nlohmann::ordered_json b) 
 }
 
 TEST(CaseTable, HasOneLineForACaseWithMedianRangeAndShareOfTheLine) {
-  CaseTable table(22, 100, 100.0);
+  CaseTable table(22, 100, {.gbps = 100.0});
   EXPECT_EQ(table.add(bandwidth_row_of(0, 0, 3, 5'000'000'000)), "");
   EXPECT_EQ(table.add(bandwidth_row_of(0, 1, 3, 6'000'000'000)), "");
   EXPECT_EQ(table.add(bandwidth_row_of(0, 2, 3, 5'500'000'000)),
@@ -62,7 +62,7 @@ TEST(CaseTable, HasOneLineForACaseWithMedianRangeAndShareOfTheLine) {
 }
 
 TEST(CaseTable, DoubtsTheRateOfOneDirectionWhereBothEndsSend) {
-  CaseTable table(22, 200, 25.0);
+  CaseTable table(22, 200, {.gbps = 25.0});
   Row row = bandwidth_row_of(0, 0, 1, 10'000'000'000);
   row.case_object["bidirectional"] = true;
   EXPECT_NE(
@@ -72,13 +72,13 @@ TEST(CaseTable, DoubtsTheRateOfOneDirectionWhereBothEndsSend) {
 }
 
 TEST(CaseTable, SaysOfAnUnfinishedCaseHowMuchOfItWasMeasured) {
-  CaseTable table(22, 100, std::nullopt);
+  CaseTable table(22, 100, {});
   table.add(bandwidth_row_of(0, 0, 3, 5'000'000'000));
   EXPECT_NE(table.rest().find("(1 of 3 repetitions)"), std::string::npos);
 }
 
 TEST(CaseTable, EndsACaseWhoseLastRepetitionFailed) {
-  CaseTable table(22, 100, std::nullopt);
+  CaseTable table(22, 100, {});
   table.add(bandwidth_row_of(0, 0, 2, 5'000'000'000));
   Row failed = bandwidth_row_of(0, 1, 2, 1);
   failed.status = Row::Status::error;
@@ -89,7 +89,7 @@ TEST(CaseTable, EndsACaseWhoseLastRepetitionFailed) {
 /// Fewer than 20 samples have no median.
 TEST(CaseTable, HasItsColumnsWhereTheFirstIsNotKnown) {
   const auto table_of = [](std::uint64_t samples) {
-    CaseTable table(22, 100, std::nullopt);
+    CaseTable table(22, 100, {});
     Row row = latency_row_of(samples);
     table.add(row);
     return table.add(row);
@@ -99,18 +99,45 @@ TEST(CaseTable, HasItsColumnsWhereTheFirstIsNotKnown) {
   EXPECT_EQ(text_width(few), text_width(many)) << few << many;
 }
 
+TEST(CaseTable, HasAPercentileOfAllRepetitionsOrNone) {
+  const auto missing_of = [](std::uint64_t samples) {
+    CaseTable table(22, 100, {});
+    table.add(latency_row_of(1000));
+    const std::string text = table.add(latency_row_of(samples));
+    std::size_t missing = 0;
+    for (std::size_t at = 0; (at = text.find(" –", at)) != text.npos; ++at) ++missing;
+    return missing;
+  };
+  EXPECT_EQ(missing_of(999), missing_of(1000) + 1);  // too few for p99
+}
+
 /// As with --until.
 TEST(CaseTable, OfACaseThatIsGivenUpTheLastRowSaysHowOftenItRan) {
-  CaseTable table(22, 100, std::nullopt);
+  CaseTable table(22, 100, {});
   table.add(bandwidth_row_of(0, 0, 10'000, 5'000'000'000));
   Row failed = bandwidth_row_of(0, 1, 2, 1);
   failed.status = Row::Status::error;
   EXPECT_NE(table.add(failed).find("(1 of 2 repetitions)"), std::string::npos);
 }
 
+TEST(CaseTable, SaysWhatItsNumbersAreNot) {
+  CaseTable table(22, 200, {});
+  Row row = latency_row_of(1000);
+  row.load = LoadData{.due = 1000, .window_ns = 1'000'000, .completed = 500, .unsent = 500};
+  row.load->completing_ns = 1'000'000;
+  table.add(row);
+  EXPECT_NE(table.add(row).find("(saturated in 2 of 2)"), std::string::npos);
+  Row plain = bandwidth_row_of(1, 0, 1, 5'000'000'000);
+  plain.bandwidth->injected = plain.bandwidth->short_window = true;
+  plain.bandwidth->duplicated = 3;
+  const std::string text = table.add(plain);
+  for (const char* said : {"(injected: delivery is unknown)", "(short window)", "duplicated 3"})
+    EXPECT_NE(text.find(said), std::string::npos) << text;
+}
+
 TEST(CaseTable, FitsNarrowTerminals) {
   for (const std::size_t width : {60, 80, 200}) {
-    CaseTable table(30, width, 100.0);
+    CaseTable table(30, width, {.gbps = 100.0});
     Row row = bandwidth_row_of(0, 0, 1, 5'000'000'000);
     EXPECT_LE(widest_line(table.add(row)), width) << width;
     row.family_index = 1;
@@ -120,13 +147,13 @@ TEST(CaseTable, FitsNarrowTerminals) {
 }
 
 TEST(CaseTable, LeavesOutOfNamesWhatIsToldAboveIt) {
-  CaseTable table(8, 100, std::nullopt, {"size:4096"});
+  CaseTable table(8, 100, {}, {"size:4096"});
   const std::string text = table.add(bandwidth_row_of(0, 0, 1, 5'000'000'000));
   EXPECT_NE(text.find("\nwrite_bw/rc  "), std::string::npos) << text;
 }
 
 TEST(CaseTable, SeparatesItsColumnsAlways) {
-  CaseTable table(22, 100, std::nullopt);
+  CaseTable table(22, 100, {});
   for (std::uint64_t repetition = 0; repetition < 2; ++repetition)
     table.add(bandwidth_row_of(0, repetition, 3, 458'000'000 - repetition * 20'000'000));
   const std::string text = table.add(bandwidth_row_of(0, 2, 3, 456'789'012));
@@ -144,12 +171,12 @@ TEST(LineRate, IsThatOfTheSlowerLinkWhereMessagesPassOne) {
   const ordered_json quick{{"name", "mlx5_0"}, {"rate_gbps", 200.0}, {"driver", "mlx5_core"}};
   const ordered_json slow{{"name", "mlx5_0"}, {"rate_gbps", 100.0}, {"driver", "mlx5_core"}};
   const ordered_json rxe{{"name", "rxe0"}, {"rate_gbps", 10.0}, {"driver", "rdma_rxe"}};
-  EXPECT_EQ(line_rate_gbps(ends(quick, slow)), 100.0);
-  EXPECT_EQ(line_rate_gbps(ends(quick, rxe)), std::nullopt);
-  EXPECT_EQ(line_rate_gbps(ends(quick, nullptr)), std::nullopt);
+  EXPECT_EQ(link_rate(ends(quick, slow)).gbps, 100.0);
+  EXPECT_EQ(link_rate(ends(quick, rxe)).gbps, std::nullopt);
+  EXPECT_EQ(link_rate(ends(quick, nullptr)).gbps, std::nullopt);
   ordered_json loopback = ends(quick, quick);
   loopback["rdmameter"]["responder"]["hostname"] = "a";
-  EXPECT_EQ(line_rate_gbps(loopback), std::nullopt);
+  EXPECT_EQ(link_rate(loopback).gbps, std::nullopt);
 }
 
 }  // namespace

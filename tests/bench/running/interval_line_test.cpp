@@ -11,6 +11,9 @@ TEST(IntervalLine, SaysRatesOfABandwidthAndTimesOfALatency) {
   test_case.size_bytes = 1000;
   const ProgressInterval interval{.end_s = 12.04, .length_s = 2, .operations = 2'000'000};
   EXPECT_EQ(interval_line(test_case, interval), "12.0 s  1.00 Mmsg/s  8.00 Gb/s");
+  test_case.bidirectional = true;
+  EXPECT_EQ(interval_line(test_case, interval),
+            "12.0 s  1.00 Mmsg/s  8.00 Gb/s  (sent by this end)");
   test_case = default_case(Opcode::send, Pattern::ping_pong);
   EXPECT_EQ(interval_line(test_case, interval), "12.0 s  2000000 round trips, one in 1.00 µs");
   EXPECT_EQ(interval_line(test_case, {.end_s = 3, .length_s = 1}), "3.0 s  nothing");

@@ -376,6 +376,7 @@ TEST(PairTimes, OfStreamsAreBandwidthsTheLeastFirst) {
   const std::string text = topology_text(topology_file(rows), {.style = {.width = 200}});
   EXPECT_THAT(text, HasSubstr("bandwidth between pairs of ranks"));
   EXPECT_THAT(text, Not(HasSubstr("one way")));
+  EXPECT_THAT(text, ContainsRegex("min +p1 +p10 +p50 +p90 +max"));
   // 64 B in 4, 2.101 ... and 1.901 µs.
   EXPECT_THAT(text, ContainsRegex("128.0 Mb/s +243.7 Mb/s .* 269.3 Mb/s"));
 }
