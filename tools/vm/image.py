@@ -84,7 +84,7 @@ def options_for_apt(cache, release):
 
 def depends(options, package):
     """The packages that it needs. @param options  of apt"""
-    said = run_quietly(["apt-cache", *options, "depends", package], APT_REMEDY)
+    said = run_quietly(["env", "LC_ALL=C", "apt-cache", *options, "depends", package], APT_REMEDY)  # apt translates "Depends"
     return re.findall(r"^[ |]*(?:Pre)?Depends: (\S+)$", said, re.M)
 
 
@@ -93,6 +93,8 @@ def kernel_packages(options):
 
     @param options  of apt
     """
+    if os.uname().machine != "x86_64":
+        raise Failure(f"the guest is an x86-64 machine that runs this machine's programs, and here is {os.uname().machine}.")
     if not shutil.which("apt-get"):
         raise Failure("the guest boots the kernel of Debian's packages, and there is no apt here to fetch it.")
     image = next((name for name in depends(options, "linux-image-amd64") if name.startswith("linux-image-")), None)
