@@ -191,7 +191,9 @@ std::string perftest_addresses(const PerftestReport& report, const PerftestConne
       text += '\n';
       if (of_group)
         text += gid_line(*connection.group, true);
-      else if (perftest_names_gid(report, end.link_layer == IBV_LINK_LAYER_ETHERNET))
+      else if (perftest_names_gid(report, report.link.empty()
+                                              ? end.link_layer == IBV_LINK_LAYER_ETHERNET
+                                              : report.link.front() == 'E'))
         text += gid_line(end.gid.value, false);
     }
   };

@@ -79,7 +79,7 @@ void tell_terms(const Server& server) {
   if (server.token().empty())
     tell_note(fmt::format(
         "no token: who reaches port {} can use this machine's device and memory until the first "
-        "client has gone; to admit your own client alone, set {} at both ends",
+        "client has come; to admit your own client alone, set {} at both ends",
         server.port(), kTokenVariable));
   else
     tell_note(

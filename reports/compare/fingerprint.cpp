@@ -161,8 +161,12 @@ std::string machine_of(const Json& environments, std::string_view case_name) {
         add_item(text, fmt::format("{}: {} {}", end, fact.name, text_of(value)));
   };
   for (const char* end : {"initiator", "responder"}) add(end, fact_at(environments, end));
-  for (const Json& one : list_at(environments, "responders"))
-    if (case_name.find("/host:" + text_at(one, "host")) != case_name.npos) add("responder", one);
+  for (const Json& one : list_at(environments, "responders")) {
+    const std::string host = "/host:" + text_at(one, "host");
+    const auto at = case_name.find(host), end = at + host.size();
+    if (at != case_name.npos && (end == case_name.size() || case_name[end] == '/'))
+      add("responder", one);
+  }
   for (const Json& one : list_at(environments, "ranks")) add("rank", one);
   return text;
 }

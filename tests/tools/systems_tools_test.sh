@@ -69,7 +69,10 @@ dnf_gets_its_names() {
     program rpm <<<'[ "$3" != meson ]'
     says 2 "dnf install --setopt=install_weak_deps=False meson" on_system tools/install-packages build || return
     program rpm </dev/null
-    says 0 "" on_system tools/install-packages build npm
+    program meson <<<'echo 1.0.0'
+    says 0 "" on_system tools/install-packages build npm || return
+    program meson <<<'echo 0.63.3'
+    says 2 "older than 1.0" on_system tools/install-packages build
 }
 zypper_gets_its_names() {
     local system=suse

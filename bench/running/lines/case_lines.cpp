@@ -219,7 +219,7 @@ std::string CaseTable::header(const Case& ended_case) {
   kind_ = kind;
   std::string cells;
   for (const Metric metric : columns_of(ended_case.bandwidth)) {
-    if (!cells.empty() && ended_case.line_rate_gbps > 0)
+    if (!cells.empty() && ended_case.bandwidth && link_.gbps)
       cells += pad_left("of the line", kRateWidth);
     cells += pad_left(metric == Metric::mmsg_per_s ? "messages" : info_of(metric).name,
                       width_of(metric));
@@ -244,8 +244,8 @@ std::string CaseTable::ended(std::map<std::uint64_t, Case>::iterator at) {
                       width_of(columns[i]));
     if (i > 0) continue;
     cells += range_cell(numbers, columns[i], one.repetitions > 1);
-    if (one.line_rate_gbps <= 0) continue;
-    if (numbers.empty()) {
+    if (!one.bandwidth || !link_.gbps) continue;
+    if (one.line_rate_gbps <= 0 || numbers.empty()) {
       cells += pad_left("–", kRateWidth);
       continue;
     }

@@ -120,6 +120,18 @@ TEST(CaseTable, OfACaseThatIsGivenUpTheLastRowSaysHowOftenItRan) {
   EXPECT_NE(table.add(failed).find("(1 of 2 repetitions)"), std::string::npos);
 }
 
+TEST(CaseTable, HasItsColumnsWhereACaseIsOfAnotherDevice) {
+  CaseTable table(22, 200, {.gbps = 100.0, .ports = {{{"mlx5_0", 1}, {"mlx5_0", 1}}}});
+  Row row = bandwidth_row_of(0, 0, 1, 5'000'000'000);
+  row.case_object["device"] = "mlx5_1";
+  const std::string without = table.add(row);
+  row.family_index = 1;
+  row.case_object["device"] = "mlx5_0";
+  const std::string with = table.add(row);
+  EXPECT_NE(without.find("of the line"), std::string::npos) << without;
+  EXPECT_EQ(text_width(without.substr(without.find('\n') + 1)), text_width(with));
+}
+
 TEST(CaseTable, SaysWhatItsNumbersAreNot) {
   CaseTable table(22, 200, {});
   Row row = latency_row_of(1000);
