@@ -63,13 +63,25 @@ constexpr std::string_view kKnownAxes[] = {
     "active",     "qps-per-edge", "opcode",     "seed",     "size",  "depth",
     "cq-sharing", "recv",         "iterations", "warmup",   "verify"};
 
+/// Of a stream eight times what a rank may have under way: of one time its rate would be that of a
+/// burst, which waits for nothing. Of many ranks so much takes minutes.
+std::uint64_t messages_of_stream(const TestCase& test_case) {
+  constexpr std::uint64_t kLeast = 512, kWindows = 8, kMostOfAll = 1ULL << 21;
+  std::uint64_t window = test_case.queues.depth;
+  if (read_traffic(test_case.traffic).entry->flow_set == FlowSet::edges)
+    if (const auto figures = shape_figures(test_case.graph, test_case.ranks))
+      window *= std::max<std::uint64_t>(1, figures->neighbours);
+  const std::uint64_t most = std::max(kLeast, kMostOfAll / test_case.ranks);
+  return std::clamp(kWindows * window, kLeast, most);
+}
+
 /// All samples of a pair are alike, and those of an exchange begin at a barrier; but a p50 takes 20
 /// of all ranks. A stream needs time to fill its queues.
 void set_counts(TestCase& test_case, std::span<const GivenAxis> given) {
   const TrafficMode mode = read_traffic(test_case.traffic).entry->traffic_mode;
   const bool streams = mode == TrafficMode::stream || mode == TrafficMode::drawn;
   if (find_given(given, "iterations") == nullptr)
-    test_case.iterations = streams ? 512 : 1 + 20 / test_case.ranks;
+    test_case.iterations = streams ? messages_of_stream(test_case) : 1 + 20 / test_case.ranks;
   if (find_given(given, "warmup") == nullptr) test_case.warmup = streams ? 64 : 0;
 }
 

@@ -981,6 +981,14 @@ class Simulated(unittest.TestCase):
             self.assertEqual(compared.returncode, USAGE, compared)
             self.assertIn("no case in common", compared.stderr)
 
+    def test_a_stream_has_several_windows_of_messages_unless_they_are_typed(self):
+        for ranks, typed, iterations in (("4", (), 512), ("40", (), 8 * 16 * 39), ("40", ("--iterations", "30"), 30)):
+            with tempfile.TemporaryDirectory() as folder:
+                result = run("topo", "mesh", "--ranks", ranks, "--traffic", "flood", *typed, "--simulate", "delay:2us", "-o", folder + "/r.json")
+                self.assertEqual(result.returncode, 0, result)
+                with open(folder + "/r.json", encoding="utf-8") as file:
+                    self.assertEqual([row["case"]["iterations"] for row in json.load(file)["benchmarks"]], [iterations])
+
     def test_options_of_a_measurement_are_refused(self):
         for option in (("--repetitions", "3"), ("--mtu", "1024"), ("--device", "x"), ("--patience", "5"), ("--judge-shared",),
                        ("--order-seed", "3"), ("--bootstrap-if", "lo"), ("--wait", "spin")):
