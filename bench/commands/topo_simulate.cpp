@@ -224,11 +224,21 @@ bool is_of_a_measurement(const Row& row) {
          row_path(row) != "simulated";
 }
 
+/// Are the ranks that were measured on hosts as the network has them, where it is known?
+bool are_placed_so(const RankPlaces& places, const SimNetwork& network) {
+  for (std::size_t rank = 0; rank < places.size(); ++rank)
+    if (places[rank].host != rank / network.ranks_per_host) return false;
+  return true;
+}
+
 /// Medians of the repetitions; nothing: it was not measured.
-std::optional<double> measured_ns(const ResultFile& source, const Row& simulated) {
+std::optional<double> measured_ns(const ResultFile& source, const Row& simulated,
+                                  const SimNetwork& network) {
+  const RankPlaces hosts = hosts_of(source.context);
   std::vector<double> all;
   for (const Row& row : source.rows)
-    if (is_of_a_measurement(row) && is_same_case(row, simulated))
+    if (is_of_a_measurement(row) && is_same_case(row, simulated) &&
+        are_placed_so(hosts_of(row, hosts), network))
       if (const auto ns = message_ns(row)) all.push_back(*ns);
   return known_median(all);
 }
@@ -275,7 +285,8 @@ std::vector<NetworkCheck> check_network(const NetworkChoice& network,
     if (!planned.why_skipped.empty()) continue;
     const Row row =
         measured_row({planned, 0, 0, 1}, simulate(planned.test_case, simulated_network, stop));
-    const auto measured = measured_ns(*network.source, row), simulated = message_ns(row);
+    const auto measured = measured_ns(*network.source, row, simulated_network),
+               simulated = message_ns(row);
     if (measured && simulated)
       checks.push_back({row.topology->graph, row.topology->traffic, row.topology->ranks,
                         message_size_of(row), *measured, *simulated});
@@ -301,7 +312,9 @@ std::string network_text(const NetworkChoice& network, std::span<const NetworkCh
         " Ranks of a host were on several NUMA nodes, which are not told apart: add ranks-per-numa "
         "or numa-in-turn, and numa-delay, for costs of their own.";
   if (checks.empty())
-    from += " No case of this run was measured at up to 32 ranks: no error is known.";
+    from +=
+        " No case of this run was measured at up to 32 ranks with as many on a host: no error is "
+        "known.";
   text += wrap("  ", from, style.width);
   if (checks.empty()) return text + "\n";
   Table table;

@@ -1036,6 +1036,8 @@ class Simulated(unittest.TestCase):
             hosts = again(measured + ",ranks-per-host:4")
             self.assertEqual(hosts.returncode, USAGE, hosts)
             self.assertIn("host-delay:SECONDS", hosts.stderr)
+            placed = again(measured + ",ranks-per-host:4,host-delay:1us,host-rate:100Gb/s")  # they were one on each host
+            self.assertIn("with as many on a host: no error is known", " ".join(placed.stdout.split()))
             shared = again(written("shared.json", lambda row: row["topology"].update(yielding=True)))
             self.assertEqual(shared.returncode, USAGE, shared)
             self.assertIn("shared cores", shared.stderr)
