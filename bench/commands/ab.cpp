@@ -299,7 +299,7 @@ std::set<std::size_t> open_cases(const std::string& output, const VerdictOptions
 /// Fresh blocks of what looks worse alone decide about it: luck does not strike twice.
 Comparison confirm(const AbPlan& plan, std::vector<AbCase> cases, const Comparison& first,
                    const Comparable& measured, const ComparisonOptions& how) {
-  const auto breaks = [&first](const GateFinding& gate, const std::string& name) {
+  const auto breaks = [](const GateFinding& gate, const std::string& name) {
     return gate.gate != "work" && gate.verdict == CaseVerdict::fail && gate.name == name;
   };
   const std::set<std::size_t> again = measured_cases(first, measured, [&](const auto& one) {
