@@ -329,8 +329,7 @@ ConnectionsRequest completed(ConnectionsRequest request) {
     if (one.option() == "device" && one.values.front() == "null")
       throw UsageError("--device null: that device has no connections");
     if ((one.option() == "device" || one.option() == "peer-device") &&
-        (one.values.front() == kAllDevices ||
-         one.values.front().find(kDeviceSeparator) != std::string::npos))
+        names_several({.device = one.values.front()}))
       throw UsageError("--{}: takes one device here, whose connections are counted", one.option());
   }
   if (find_given(given, "size") == nullptr) given.push_back({find_axis("size"), {kDefaultSize}});

@@ -99,12 +99,8 @@ class PerftestOutput final : public RunListener {
   }
   void begin(const std::string&, std::uint64_t, std::uint64_t) override { cpu_.begin(); }
   void row(const Row& row) override {
-    std::exception_ptr lost;  // what no file has is shown at least
-    try {
-      if (writer_) writer_->append(row);
-    } catch (const ResultFileError&) {
-      lost = std::current_exception();
-    }
+    // What no file has is shown at least.
+    const std::exception_ptr lost = writer_ ? writer_->try_to_append(row) : nullptr;
     tell(row);
     if (lost) std::rethrow_exception(lost);
   }

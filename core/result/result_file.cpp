@@ -354,6 +354,15 @@ void ResultWriter::replace_trailer(const std::string& text, const char* step) {
   fail(undone == 0 ? step : fmt::format("{}, and taking it back,", step).c_str(), error);
 }
 
+std::exception_ptr ResultWriter::try_to_append(const Row& row) {
+  try {
+    append(row);
+  } catch (const ResultFileError&) {
+    return std::current_exception();
+  }
+  return nullptr;
+}
+
 void ResultWriter::append(const Row& row) {
   if (finished_) fail("appending a row", EBADF);
   if (!place_.stream && !file_) begin();

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <optional>
 #include <string>
@@ -52,6 +53,9 @@ class ResultWriter {
   /// @throws ResultFileError  not written; a file is as it was before
   /// @throws Interrupted      it is stdout, whose reader has gone
   void append(const Row& row);
+  /// For who has to show a row that no file takes before the run ends.
+  /// @return  the ResultFileError; null: it is written
+  std::exception_ptr try_to_append(const Row& row);
 
   /// Ends and closes the file. Further calls do nothing.
   /// @param keys  for other tools' readers: the text of further keys and their values, as it is;

@@ -31,8 +31,8 @@ struct LinkRate {
 LinkRate link_rate(const Json& context);
 
 /// What a row's bandwidth is at the link's rate [Gb/s]: twice of it where both ends send, and for
-/// each receiver of a multicast once; nothing of other ports than the link's, of a test over TCP, which may pass another link,
-/// and of several devices, whose sum note_bounds() notes.
+/// each receiver of a multicast once; nothing of other ports than the link's, of a test over TCP,
+/// which may pass another link, and of several devices, whose sum note_bounds() notes.
 Number line_rate_gbps(const LinkRate& link, const Row& row);
 
 /// The row's bandwidth as a percentage of that; nothing: one of both is not known, or it is more

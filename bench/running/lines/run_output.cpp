@@ -85,12 +85,8 @@ void RunOutput::row(const Row& measured) {
   Row row = measured;
   note_bounds(row, context_);
   tail_may_be_missing_ = tail_may_be_missing_ || tail_may_be_missing(row);
-  std::exception_ptr lost;  // what no file has is shown at least
-  try {
-    if (writer_) writer_->append(row);
-  } catch (const ResultFileError&) {
-    lost = std::current_exception();
-  }
+  // What no file has is shown at least.
+  const std::exception_ptr lost = writer_ ? writer_->try_to_append(row) : nullptr;
   if (progress_) tell("\r\033[K");
   if (keeps_ || !tellings_.empty()) kept_.push_back(row);
   if (row.until) {
