@@ -24,7 +24,7 @@ of_true_times = unittest.skipIf(rdmameter.LINKED, "a sanitized program's times a
 
 ALL = ("all", "--transport", "rc,uc,ud", "--iterations", "50", "--warmup", "10", "--depth", "16", "--rate", "20k",
        "--verify", "--loss-timeout", "500ms")
-ONE_WAY_MS = 10
+ONE_WAY_MS = 25
 LATENCIES = ("send_lat", "send_imm_lat", "write_imm_lat", "read_lat", "fetch_add_lat")
 
 # The least device: its queues take that much, and of UC and UD it loses what comes before the receiver has its turn.
@@ -225,7 +225,7 @@ class EveryAdapter(rdmameter.Test):
             usual = ("--rx-depth", "16") if name == "tiny" else ()
             session = f"test-{os.getpid()}-{name}"
             started[name] = self.start("--loopback", *LATENCIES, "--transport", "rc,uc,ud", "--size", "8", "--iterations",
-                                       "20", "--warmup", "1", "--wait", "event", "--core", "off", *usual,
+                                       "10", "--warmup", "1", "--wait", "event", "--core", "off", *usual,
                                        prefix=("env", f"RDMAMETER_DEVICE_SESSION={session}"))
         for name, run in started.items():
             with self.subTest(name):
@@ -233,10 +233,10 @@ class EveryAdapter(rdmameter.Test):
                 measured = [row for row in done.rows if "latency" in row]
                 self.assertTrue(measured, done)
                 for row in measured:
-                    # The least of a round's latencies: the rest is how busy this machine is.
+                    # The least of a round's latencies: the rest is how busy this machine is, and how late it wakes who sleeps.
                     there_and_back = "half_round_trip" in row["latency"]
                     least = row["latency"]["half_round_trip"]["min"] if there_and_back else row["latency"]["min"] / 2
-                    self.assertTrue(1 <= least / (ONE_WAY_MS * 1e6) <= 1.05, (row["name"], least))
+                    self.assertTrue(1 <= least / (ONE_WAY_MS * 1e6) <= 1.5, (row["name"], least))
 
     @of_true_times
     def test_half_a_round_trip_over_ud_takes_no_longer_than_over_rc(self):

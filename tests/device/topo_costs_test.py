@@ -41,9 +41,9 @@ class Oversleep:
 @rdmameter.on(rdmameter.SOFTWARE)
 class ConnectTime(Topo):
     def assert_takes(self, times, closed_form, calls, oversleep):
-        """None is shorter than the closed form, and the least is within 5 % of it, as far as the machine kept time."""
+        """None is shorter than the closed form, and the least has no room for one QP more, as far as the machine kept time."""
         self.assertGreaterEqual(min(times), closed_form)
-        self.assertLessEqual(min(times), 1.05 * closed_form + calls * oversleep, times)
+        self.assertLessEqual(min(times), 1.25 * closed_form + calls * oversleep, times)
 
     def run_command(self, path, command, env):
         started = rdmameter.Started(command, rdmameter.environment() | env, path)
@@ -53,13 +53,13 @@ class ConnectTime(Topo):
         return done
 
     def test_it_is_that_of_the_graphs_own_QPs_whichever_graph_comes_first(self):
-        cost = 0.002
+        cost = 0.005
         for order in (("mesh", "ring"), ("ring", "mesh")):
             path = self.output()
             with Oversleep() as oversleep:
                 done = self.run_command(path, [rdmameter.program, "topo", *order, "--ranks", "4", "--repetitions",
                                                str(REPETITIONS), *QUICK, "-o", path],
-                                        {"RDMAMETER_DEVICE_COSTS": "modify_qp=2ms"})
+                                        {"RDMAMETER_DEVICE_COSTS": "modify_qp=5ms"})
             for graph, qps in (("mesh", 3), ("ring", 2)):
                 times = [sum(row["topology"]["connect_ns"].values()) / 1e9 for row in done.rows
                          if row["case"]["graph"] == graph]
