@@ -62,6 +62,10 @@ void read_losses(const Row& row, Replicate& replicate) {
     replicate.saturated = load_saturated(*row.load);
   }
   if (row.sweep) replicate.saturated = row.sweep->slo_rate_per_s.value_or(0) == 0;
+  if (row.topology && !row.topology->failed_pairs.empty()) {
+    const auto& [from, to, reason] = row.topology->failed_pairs.front();
+    replicate.failure = fmt::format("from rank {} to {}: {}", from, to, reason);
+  }
   if (row.lost) {
     replicate.sent = row.iterations;
     replicate.troubled[0] = row.lost;
@@ -236,13 +240,15 @@ void join_failures(std::vector<ComparableCase>& cases) {
   std::unordered_map<std::string, ComparableCase*> measured;
   for (ComparableCase& test_case : cases)
     if (!test_case.replicates.empty()) measured.emplace(test_case.name, &test_case);
-  std::erase_if(cases, [&](const ComparableCase& test_case) {
-    const auto found = measured.find(test_case.name);
-    if (!test_case.replicates.empty() || found == measured.end()) return false;
-    std::vector<FailedRepetition>& failures = found->second->failures;
-    failures.insert(failures.end(), test_case.failures.begin(), test_case.failures.end());
-    return true;
-  });
+  const auto joins = [&](const ComparableCase& test_case) {
+    return test_case.replicates.empty() && measured.contains(test_case.name);
+  };
+  for (const ComparableCase& test_case : cases)
+    if (joins(test_case)) {
+      std::vector<FailedRepetition>& failures = measured.at(test_case.name)->failures;
+      failures.insert(failures.end(), test_case.failures.begin(), test_case.failures.end());
+    }
+  std::erase_if(cases, joins);  // from here on no pointer into the list holds
 }
 
 void read_context(Comparable& file, Json& context) {

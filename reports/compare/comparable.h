@@ -41,6 +41,8 @@ struct Replicate {
   bool saturated = false;  ///< of an open loop: it did not keep up with its rate; of a sweep: no
                            ///< rate keeps its SLO
 
+  std::string failure;  ///< what failed of it beside its numbers; empty: nothing
+
   double& at(Metric metric) { return value[static_cast<std::size_t>(metric)]; }
 };
 

@@ -94,6 +94,7 @@ void finish(Comparison& comparison, const std::vector<Pair>& pairs, const Batche
   if (options.every_metric) how.others.push_back(Metric::mmsg_per_s);
   Judgement judgement = judge_cases(pairs, batches, how);
   comparison.cases = std::move(judgement.cases);
+  comparison.significant = kMetricRate / static_cast<double>(batches.looks);
   if (!comparison.times_gate)
     for (CaseComparison& one : comparison.cases) leave_out_times(comparison, one);
   comparison.batches = std::move(judgement.batches);

@@ -31,6 +31,7 @@ struct Comparison {
   std::vector<std::string> only_base, only_other;
   std::vector<std::string> failed_in_new;  ///< of only_other: in no repetition measured
   bool times_gate = true, work_gate = false;
+  double significant = kMetricRate;              ///< what q may be at most for a verdict
   std::vector<BatchDeviations> batches;          ///< what batches were taken to do
   bool strict = false, inconclusive_ok = false;  ///< as they were asked for
   Conclusion conclusion = Conclusion::pass;

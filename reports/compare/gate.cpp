@@ -86,11 +86,13 @@ void read_limit(Gate& gate, std::string_view text) {
       text, why);
 }
 
-double read_share(const std::string& gate, std::string_view text) {
+double read_share(const std::string& gate, const MetricInfo& metric, std::string_view text) {
   const auto [percent, unit] = number_and_unit(text);
   if (unit != "%" || !(percent >= 0 && percent <= 1e6))
     refuse_relative(gate, fmt::format("'{}' is no share: it takes a number with %{}", text,
                                       decimal_comma_hint(text)));
+  if (metric.higher_is_better && percent >= 100)
+    refuse_relative(gate, fmt::format("{} cannot fall by more than 100 %", metric.name));
   return percent / 100;
 }
 
@@ -126,10 +128,11 @@ std::optional<RelativeGate> read_relative_gate(const std::string& text) {
   std::string pattern = space == text.npos ? "*" : text.substr(0, space);
   if (pattern.empty() || pattern.find(' ') != pattern.npos)
     refuse_relative(text, "has too many words");
-  return RelativeGate{.text = text,
-                      .pattern = std::move(pattern),
-                      .metric = metric->metric,
-                      .share = read_share(text, std::string_view(last).substr(equals + 1))};
+  return RelativeGate{
+      .text = text,
+      .pattern = std::move(pattern),
+      .metric = metric->metric,
+      .share = read_share(text, *metric, std::string_view(last).substr(equals + 1))};
 }
 
 void require_gate(const std::string& text) {
@@ -139,6 +142,11 @@ void require_gate(const std::string& text) {
 bool is_gated(const std::string& pattern, const std::string& name, bool part) {
   return fnmatch(pattern.c_str(), name.c_str(), 0) == 0 &&
          (!part || pattern.find("part:") != std::string::npos);
+}
+
+bool is_whole_gated(const std::string& pattern, const std::string& name) {
+  const std::size_t part = pattern.find("/part:");
+  return part != pattern.npos && is_gated(pattern.substr(0, part), name, false);
 }
 
 }  // namespace rdmameter

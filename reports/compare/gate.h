@@ -32,7 +32,7 @@ struct RelativeGate {
   std::string text;     ///< as it was given
   std::string pattern;  ///< of the case's name, as a shell has them
   Metric metric = Metric::p50;
-  double share = 0;  ///< by which NEW may be worse than BASE
+  double share = 0;  ///< by which NEW's times may be above BASE's, and rates below
 };
 
 /// Reads "[CASE] METRIC=SHARE%". METRIC: p50, p90, p99, p99.9, p99.99, min, max, mean, stddev;
@@ -46,5 +46,8 @@ void require_gate(const std::string& text);
 /// Is it a gate of this case? Parts of a mix have none but those whose pattern names a part.
 /// @param part  is the case one?
 bool is_gated(const std::string& pattern, const std::string& name, bool part);
+
+/// Is it a gate of parts of this case? One that was not measured has none.
+bool is_whole_gated(const std::string& pattern, const std::string& name);
 
 }  // namespace rdmameter

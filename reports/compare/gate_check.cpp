@@ -82,11 +82,12 @@ GateFinding check_one(const RelativeGate& gate, const CaseComparison& one) {
     return finding;
   }
   const Effect& effect = *found;
-  const double limit = 1 + gate.share;
-  const double low = std::min(slowdown(gate.metric, effect.interval.low),
-                              slowdown(gate.metric, effect.interval.high));
-  if (slowdown(gate.metric, effect.ratio) > limit)
-    finding.verdict = low > limit ? CaseVerdict::fail : CaseVerdict::inconclusive;
+  const bool more_is_better = info_of(gate.metric).higher_is_better;
+  const auto worse = [&](double ratio) { return more_is_better ? 1 - ratio : ratio - 1; };
+  if (worse(effect.ratio) > gate.share) {
+    const double least = worse(more_is_better ? effect.interval.high : effect.interval.low);
+    finding.verdict = least > gate.share ? CaseVerdict::fail : CaseVerdict::inconclusive;
+  }
   finding.text =
       fmt::format("{} {} ({} to {} at 95 %)", info_of(gate.metric).name, change_text(effect.ratio),
                   change_text(effect.interval.low), change_text(effect.interval.high));
@@ -102,6 +103,10 @@ std::vector<GateFinding> check_gates(const std::vector<Gate>& gates,
     const std::size_t before = findings.size();
     for (const ComparableCase& test_case : cases)
       if (is_gated(gate.pattern, test_case.name, test_case.part))
+        findings.push_back(check(gate, test_case));
+    if (findings.size() > before) continue;
+    for (const ComparableCase& test_case : cases)
+      if (test_case.replicates.empty() && is_whole_gated(gate.pattern, test_case.name))
         findings.push_back(check(gate, test_case));
     if (findings.size() > before) continue;
     const auto names = mapped(std::span(cases).first(std::min<std::size_t>(cases.size(), 5)),
@@ -136,13 +141,19 @@ std::vector<GateFinding> check_relative_gates(const std::vector<RelativeGate>& g
   std::vector<GateFinding> findings;
   for (const RelativeGate& gate : gates) {
     const std::size_t before = findings.size();
+    bool skipped = false;
     for (const CaseComparison& one : cases) {
-      if (!is_gated(gate.pattern, one.name, one.part)) continue;
+      const bool measured = !one.effects.empty();
+      if (!is_gated(gate.pattern, one.name, one.part) &&
+          (measured || !is_whole_gated(gate.pattern, one.name)))
+        continue;
+      const bool neither_can = !measured && one.verdict == CaseVerdict::pass;
+      skipped |= neither_can;
       const bool other_kind =
-          gate.pattern == "*" && !one.effects.empty() && effect_in(one, gate.metric) == nullptr;
-      if (!other_kind) findings.push_back(check_one(gate, one));
+          gate.pattern == "*" && measured && effect_in(one, gate.metric) == nullptr;
+      if (!other_kind && !neither_can) findings.push_back(check_one(gate, one));
     }
-    if (findings.size() == before)
+    if (findings.size() == before && !skipped)
       throw UsageError("--gate '{}': no case of NEW has a name like '{}' and {}",
                        printable(gate.text), printable(gate.pattern), info_of(gate.metric).name);
   }

@@ -19,7 +19,8 @@ struct GateFinding {
 };
 
 /// A gate fails where the median over the repetitions is beyond the limit and so is the whole of
-/// its bootstrap interval; where only the median is, nothing is certain.
+/// its bootstrap interval; where only the median is, nothing is certain. Where there are no parts
+/// because the whole was not measured, a gate of parts is one of the whole.
 /// @throws UsageError  a gate's pattern matches no case, naming what there is
 std::vector<GateFinding> check_gates(const std::vector<Gate>& gates,
                                      const std::vector<ComparableCase>& cases);
@@ -30,7 +31,7 @@ std::vector<GateFinding> check_work(const ComparableCase& base, const Comparable
                                     double tolerance);
 
 /// A gate fails where the change is beyond the share and its whole interval is; where only a part
-/// of the interval is within, nothing is certain.
+/// of the interval is within, nothing is certain. What neither side can measure is no finding.
 /// @param cases  judged with the gates' metrics
 /// @throws UsageError  a gate's pattern matches no case
 std::vector<GateFinding> check_relative_gates(const std::vector<RelativeGate>& gates,

@@ -24,7 +24,11 @@ using RunFailures = std::map<std::uint64_t, Failures>;
 
 RunFailures by_run(const ComparableCase& test_case, Replication replication) {
   RunFailures runs;
-  for (const Replicate& one : test_case.replicates) ++runs[replicate_of(one, replication)].all;
+  for (const Replicate& one : test_case.replicates) {
+    Failures& run = runs[replicate_of(one, replication)];
+    ++run.all;
+    run.failed += one.failure.empty() ? 0 : 1;
+  }
   for (const FailedRepetition& one : test_case.failures) {
     Failures& run = runs[replicate_of(one, replication)];
     ++run.all;
@@ -86,6 +90,13 @@ struct FailureTest {
   std::size_t runs = 0;  ///< of NEW that have failures
   double p = 1;
 };
+
+/// @pre a repetition has failed
+const std::string& first_failure(const ComparableCase& test_case) {
+  if (!test_case.failures.empty()) return test_case.failures.front().message;
+  const auto failed = [](const Replicate& one) { return !one.failure.empty(); };
+  return std::ranges::find_if(test_case.replicates, failed)->failure;
+}
 
 FailureTest failure_test(const Pair& pair, Replication replication) {
   const RunFailures base = by_run(*pair.base, replication);
@@ -170,11 +181,11 @@ void add_failed_repetitions(const std::vector<Pair>& pairs, const Batches& batch
   for (std::size_t i = 0; i < pairs.size(); ++i) {
     const FailureTest& test = tests[i];
     if (test.other.failed == 0) continue;
-    findings[i].push_back({.verdict = verdict_of_failures(test, q_values[i], rate),
-                           .text = fmt::format("{} of {} repetitions failed ({}), {} of {} in BASE",
-                                               test.other.failed, test.other.all,
-                                               pairs[i].other->failures.front().message,
-                                               test.base.failed, test.base.all)});
+    findings[i].push_back(
+        {.verdict = verdict_of_failures(test, q_values[i], rate),
+         .text = fmt::format("{} of {} repetitions failed ({}), {} of {} in BASE",
+                             test.other.failed, test.other.all, first_failure(*pairs[i].other),
+                             test.base.failed, test.base.all)});
   }
 }
 

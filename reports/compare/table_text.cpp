@@ -80,10 +80,10 @@ std::string cases_text(const Comparison& comparison, const std::vector<VerdictLi
   for (const std::string_view line : split(text, "\n"))
     if (line.starts_with("    ")) widest = std::max(widest, text_width(line));  // else a title
   if (style.narrow && widest > style.width) table.key_columns = 1;  // intervals and q go on below
-  const std::string legend =
-      "q: how likely chance alone makes it as much worse, all cases taken together; at most 0.025 "
-      "is significant. " +
-      estimates_text(comparison);
+  const std::string legend = fmt::format(
+      "q: how likely chance alone makes it as much worse, all cases taken together; at most {:.2g} "
+      "is significant. {}",
+      comparison.significant, estimates_text(comparison));
   return "\n" + render(table, style) + note_text(legend, style);
 }
 

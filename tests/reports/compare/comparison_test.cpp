@@ -14,6 +14,7 @@
 #include "reports/merge.h"
 #include "reports/summary/defaults.h"
 #include "tests/reports/compare/fake_results.h"
+#include "tests/reports/samples.h"
 #include "tests/reports/topology_samples.h"
 
 namespace rdmameter {
@@ -160,6 +161,29 @@ TEST(Comparison, OfACaseThatNeitherSideCanMeasureIsNoFinding) {
   const Comparison comparison = compare_files(file, file, {});
   EXPECT_EQ(comparison.conclusion, Conclusion::pass);
   EXPECT_THAT(comparison.cases[1].note, HasSubstr("the device has no XRC"));
+}
+
+/// The case of an error row does not know what the others found (axes that were not asked for).
+TEST(Comparison, FindsTheFailuresOfEachOfSeveralCases) {
+  const ScratchDirectory scratch;
+  {
+    ResultWriter writer(scratch.path("r.json"), sample_context());
+    for (const std::uint64_t size : {8, 64, 512}) {
+      writer.append(latency_row("rc", size, 0, 2));
+      Row failed = latency_row("rc", size, 1, 2);
+      failed.case_object.erase("inline_bytes");
+      failed.status = Row::Status::error;
+      failed.message = fmt::format("failed with {}", size);
+      writer.append(failed);
+    }
+  }
+  const std::vector<ComparableCase> cases = read_comparable(scratch.path("r.json")).sides[0];
+  ASSERT_EQ(cases.size(), 3u);
+  for (const ComparableCase& one : cases) {
+    ASSERT_EQ(one.replicates.size(), 1u) << one.name;
+    ASSERT_EQ(one.failures.size(), 1u) << one.name;
+    EXPECT_THAT(one.name, HasSubstr(one.failures[0].message.substr(12))) << one.name;
+  }
 }
 
 TEST(Comparison, OfACaseThatNoLongerFailsIsBetter) {
@@ -674,6 +698,15 @@ TEST(Comparison, OfSidesDividesTheErrorRateAmongItsLooks) {
   Comparable file = slower_blocks(6);
   file.looks = 4;
   EXPECT_EQ(compare_sides(file, {}).cases[0].verdict, CaseVerdict::suspect);
+}
+
+TEST(Comparison, TellsWhichQIsSignificantAmongItsLooks) {
+  Comparable file = slower_blocks(6);
+  EXPECT_THAT(comparison_text(compare_sides(file, {}), false, {.width = 200}),
+              HasSubstr("at most 0.025 is significant"));
+  file.looks = 5;
+  EXPECT_THAT(comparison_text(compare_sides(file, {}), false, {.width = 200}),
+              HasSubstr("at most 0.005 is significant"));
 }
 
 TEST(Comparison, OfSidesTakesNoMemberForWorseBecauseAnotherIs) {

@@ -85,6 +85,16 @@ TEST(Gate, WithoutANumberIsInconclusiveAndWithoutAMeasurementFails) {
   EXPECT_EQ(verdict("* latency.p50 <= 1us", latency_case("a", 0, 0, {})), CaseVerdict::fail);
 }
 
+TEST(Gate, OfPartsOfAWholeThatWasNotMeasuredFails) {
+  const Gate gate = read_gate("mix*/part:read:* latency.p99 <= 50us");
+  const auto findings =
+      check_gates({gate}, {five("a", 900), latency_case("mix_load/rc", 0, 0, {})});
+  ASSERT_EQ(findings.size(), 1u);
+  EXPECT_EQ(findings[0].name, "mix_load/rc");
+  EXPECT_EQ(findings[0].verdict, CaseVerdict::fail);
+  EXPECT_THROW(check_gates({gate}, {five("mix_load/rc", 900)}), UsageError) << "no reads in it";
+}
+
 TEST(Gate, OfHalfRoundTripsIsHalfOfThatOfRoundTrips) {
   ComparableCase ping_pong = five("a", 1000);
   ping_pong.half = true;  // as it is told

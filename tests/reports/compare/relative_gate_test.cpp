@@ -9,6 +9,7 @@ namespace rdmameter {
 namespace {
 
 using testing::HasSubstr;
+using testing::IsEmpty;
 
 std::string refusal_of_gate(const std::string& text) {
   try {
@@ -66,6 +67,35 @@ TEST(RelativeGate, FailsWhereTheWholeIntervalIsBeyond) {
 TEST(RelativeGate, HoldsAChangeOfExactlyItsShare) {
   EXPECT_EQ(verdict_of_gate(case_of(1.2, 1.2, 1.2)), CaseVerdict::pass);
   EXPECT_EQ(verdict_of_gate(case_of(1.201, 1.201, 1.201)), CaseVerdict::fail);
+}
+
+TEST(RelativeGate, OfARateIsAShareOfBasesRate) {
+  const auto of_rate = [](double ratio, double low, double high) {
+    CaseComparison one{.name = "write_bw/rc"};
+    one.effects.push_back({.metric = Metric::gbps, .ratio = ratio, .interval = {low, high}});
+    return check_relative_gates({*read_relative_gate("bandwidth=20%")}, {one}).front().verdict;
+  };
+  EXPECT_EQ(of_rate(0.8, 0.8, 0.8), CaseVerdict::pass);
+  EXPECT_EQ(of_rate(0.799, 0.79, 0.7995), CaseVerdict::fail);
+  EXPECT_EQ(of_rate(0.79, 0.7, 0.81), CaseVerdict::inconclusive);
+  EXPECT_THAT(refusal_of_gate("bandwidth=100%"), HasSubstr("cannot fall by more than 100 %"));
+}
+
+TEST(RelativeGate, OfWhatNeitherSideCanMeasureIsNoFinding) {
+  const CaseComparison skipped{.name = "write_lat/xrc/size:64"};
+  const std::vector gates{*read_relative_gate("write_lat/* p99=20%")};
+  EXPECT_THAT(check_relative_gates(gates, {skipped}), IsEmpty());
+  EXPECT_EQ(check_relative_gates(gates, {skipped, case_of(1.5, 1.3, 1.7)}).size(), 1u);
+}
+
+TEST(RelativeGate, OfPartsOfAWholeThatFailedFails) {
+  const CaseComparison failed{
+      .name = "mix_load/rc", .verdict = CaseVerdict::fail, .note = "the peer died"};
+  const auto gate = *read_relative_gate("*/part:read:* p99=20%");
+  const auto findings = check_relative_gates({gate}, {failed, case_of(1, 1, 1)});
+  ASSERT_EQ(findings.size(), 1u);
+  EXPECT_EQ(findings[0].name, "mix_load/rc");
+  EXPECT_EQ(findings[0].verdict, CaseVerdict::fail);
 }
 
 TEST(RelativeGate, OfAMetricThatACaseLacksIsInconclusiveAndNamesNoneIsRefused) {

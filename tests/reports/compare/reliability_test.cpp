@@ -42,6 +42,17 @@ TEST(FailedRepetitions, OfTwoInThreeInEveryRunFail) {
       CaseVerdict::fail);
 }
 
+TEST(FailedRepetitions, AreAlsoThoseOfWhichPairsOfRanksFailed) {
+  const ComparableCase base = with_failures({0, 0, 0}, 2);
+  ComparableCase other = base;
+  for (Replicate& one : other.replicates) one.failure = "from rank 0 to 3: no answer";
+  const Pair pair{&base, &other};
+  const auto findings = reliability_findings({pair}, {});
+  ASSERT_EQ(findings[0].size(), 1u);
+  EXPECT_EQ(findings[0][0].verdict, CaseVerdict::fail);
+  EXPECT_THAT(findings[0][0].text, HasSubstr("6 of 6 repetitions failed (from rank 0 to 3"));
+}
+
 TEST(FailedRepetitions, OfOneRunAreSuspectHoweverMany) {
   EXPECT_EQ(verdict_among_hundred(with_failures({0, 0, 0, 0, 0}, 20),
                                   with_failures({19, 0, 0, 0, 0}, 20)),
