@@ -133,7 +133,7 @@ class PerftestOutput final : public RunListener {
     if (!plan_.report.intervals) print_now(perftest_row(plan_.report, numbers));
     results_ = perftest_results_json(plan_.report, perftest_last(plan_.report, numbers));
     measurer_.tell_responder(row_to_json(row));
-    if (row.lost.value_or(0) > 0) tell_note(fmt::format("{} messages were lost", *row.lost));
+    tell_lost(numbers);
     plan_.limits.add(plan_.report, numbers);
   }
 

@@ -22,6 +22,10 @@ void tell_note(std::string_view text) {
   if (notes_wanted()) tell_lines("rdmameter: {}\n", printable(text));
 }
 
+void tell_lost(const PerftestNumbers& numbers) {
+  if (numbers.lost.value_or(0) > 0) tell_note(fmt::format("{} messages were lost", *numbers.lost));
+}
+
 void PerftestLimits::add(const PerftestReport& report, const PerftestNumbers& numbers) {
   if (!numbers.traffic) return;
   const PerftestBandwidth reached = perftest_bandwidth(report, numbers);

@@ -20,6 +20,9 @@ bool notes_wanted();
 /// @param text  of others, too: it is made printable
 void tell_note(std::string_view text);
 
+/// The note of messages that were lost, if any were.
+void tell_lost(const PerftestNumbers& numbers);
+
 // -w and -y: rates below which a perftest tool ends with 1.
 
 /// The limits of -w and -y. Of several rows (-a) one that reaches a limit is enough,

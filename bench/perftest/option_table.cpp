@@ -220,7 +220,7 @@ std::span<const PerftestOption> perftest_options() {
        "its format is perftest's own; use `rdmameter run --payload file:PATH`, which sends the file's bytes"},
       {0, "use_old_post_send", "", meaning, "`--api classic`",
        "Use old post send flow (ibv_post_send)."},
-      {0, "perform_warm_up", "", meaning, "`--warmup 256`, latency 100",
+      {0, "perform_warm_up", "", meaning, "`--warmup 256`, latency 100, `ib_send_bw` none",
        "Perform some iterations before start measuring"},
       {0, "pkey_index", "pkey index", axis, "pkey-index", "PKey index to use for QP"},
       {0, "report-both", "", meaning, "both directions apart",

@@ -12,6 +12,7 @@
 #include "core/instrument/histogram_data.h"
 #include "core/result/checked_json.h"
 #include "core/result/json_text.h"
+#include "core/result/row_json.h"
 #include "reports/summary/facts.h"
 #include "reports/text/text.h"
 
@@ -50,10 +51,15 @@ PerftestLatency latency_of(const LatencyData& latency) {
           .exchanges_per_s = exchange_us == 0 ? 0 : 1e6 / exchange_us};
 }
 
-PerftestTraffic traffic_of(const BandwidthData& data) {
+/// Of one direction: without its warm-up, as perftest's averages are.
+/// @param arrived  only what the receiver got, as perftest's server counts
+PerftestTraffic traffic_of(const Row& row, bool both, bool arrived) {
+  const BandwidthData& data = *row.bandwidth;
   const PeakData peak = data.peak.value_or(PeakData());
-  if (data.traffic_ns == 0) return {data.messages, data.window_ns, peak};
-  return {data.traffic_messages, data.traffic_ns, peak};
+  const bool warm = !both && count_at(row.case_object, "warmup") > 0;
+  if (data.traffic_ns == 0 || warm) return {data.messages, data.window_ns, peak};
+  const std::uint64_t lost = arrived ? bandwidth_lost(data).value_or(0) : 0;
+  return {data.traffic_messages - std::min(lost, data.traffic_messages), data.traffic_ns, peak};
 }
 
 /// "forward" or "backward" of a bidirectional row.
@@ -150,19 +156,21 @@ std::string both_directions(const PerftestReport& report, const PerftestNumbers&
 
 }  // namespace
 
-PerftestNumbers perftest_numbers(const Row& row) {
+PerftestNumbers perftest_numbers(const Row& row, bool server) {
   const auto size = CheckedJson(row.case_object, "the row: case").find("size_bytes");
   PerftestNumbers numbers{.size_bytes = size ? size->count() : kAtomicBytes};
   if (row.latency) {
     numbers.iterations = row.latency->histogram.count;
+    numbers.lost = row.lost;
     numbers.latency = latency_of(*row.latency);
   }
   std::optional<CheckedJson> directions;
   if (row.extra.is_object()) directions = CheckedJson(row.extra, "the row").find("directions");
   if (row.bandwidth) {
-    numbers.traffic = traffic_of(*row.bandwidth);
+    numbers.traffic = traffic_of(row, directions.has_value(), server && !directions);
     numbers.iterations =
         asked_iterations(row).value_or(numbers.traffic->messages / (directions ? 2 : 1));
+    numbers.lost = bandwidth_lost(*row.bandwidth);
   }
   if (directions) {
     numbers.forward = direction_of(*directions, "forward");

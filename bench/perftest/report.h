@@ -62,12 +62,14 @@ struct PerftestNumbers {
   std::optional<PerftestTraffic> traffic;
   std::optional<PerftestTraffic> forward, backward;  ///< where both ends send
   std::optional<PerftestLatency> latency;
-  double cpu_percent = 0;  ///< for the column of --cpu_util
+  std::optional<std::uint64_t> lost;  ///< messages; nothing: not known
+  double cpu_percent = 0;             ///< for the column of --cpu_util
 };
 
-/// @param row  measured here, or told by the other end
+/// @param row     measured here, or told by the other end
+/// @param server  of a traffic in one direction what has arrived, as perftest's server counts
 /// @throws UsageError  it is of the other end, and no row that perftest's tools measure
-PerftestNumbers perftest_numbers(const Row& row);
+PerftestNumbers perftest_numbers(const Row& row, bool server = false);
 
 /// A bandwidth in the units of the columns.
 struct PerftestBandwidth {

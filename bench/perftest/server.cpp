@@ -115,7 +115,7 @@ class ServerReport {
   /// @throws MeasurementError  there are too many
   void add(const Json& told) {
     Row row = row_from_json(told, "the client's row");
-    PerftestNumbers numbers = perftest_numbers(row);
+    PerftestNumbers numbers = perftest_numbers(row, true);
     const std::lock_guard lock{mutex_};
     if (!begun_) begin({.test_case = planned_});
     if (taken_ == kMaxServedRows)
@@ -133,6 +133,7 @@ class ServerReport {
     }
     plan_.limits.add(plan_.report, numbers);
     print_now(text);
+    tell_lost(numbers);
   }
   /// The client has gone, and has told what it measured. @param command_line  for the file
   /// @return  is no limit of this end's own missed? Else stderr says which

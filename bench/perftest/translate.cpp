@@ -180,7 +180,9 @@ class Translation {
     number("tx-depth", "depth", kPerftestDepth);  // of a latency they are checked, and do nothing
     number("cq-mod", "signal-every", kPerftestCqMod);
     put("qps", qps_);
-    put("warmup", has("perform_warm_up") ? (tool_.bandwidth ? "256" : "100") : "0");
+    const bool sends = tool_.operation == ToolOperation::send;  // perftest's ib_send_bw has none
+    const bool warm = has("perform_warm_up") && !(sends && tool_.bandwidth);
+    put("warmup", !warm ? "0" : tool_.bandwidth ? "256" : "100");
     if (has("run_infinitely")) {
       put("duration", "0");
       put("interval", number("duration", "iterations", kPerftestSeconds));

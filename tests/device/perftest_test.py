@@ -275,6 +275,16 @@ class Tools(Front):
             self.assertGreater(remote[3], 0)
             self.assertEqual([row[:2] for row in (both, local, remote)], [[65536, 100]] * 3, end)
 
+    @rdmameter.on(rdmameter.SOFTWARE)
+    def test_lost_datagrams_are_told_at_both_ends_and_no_part_of_the_servers_rate(self):
+        of_both = ("-c", "UD", "-s", "1024", "-n", "2000")
+        client, server = self.measure_both("ib_send_bw", *of_both, at_server=of_both, RDMAMETER_NOTES="1",
+                                           RDMAMETER_DEVICE_WIRE="loss=0.3,seed=3")
+        [sent], [arrived] = rows(client.stdout), rows(server.stdout)
+        [lost] = {int(re.search(r"rdmameter: (\d+) messages were lost", end.stderr)[1]) for end in (client, server)}
+        self.assertGreater(lost, 300)
+        self.assertAlmostEqual(arrived[3] / sent[3], 0.7, delta=0.05)
+
     def test_a_duration_lasts(self):
         client, server = self.measure_both("ib_send_lat", "-D", "1", at_server=("-D", "1"))
         [row] = rows(client.stdout)
