@@ -26,7 +26,7 @@ ConnectEndpoint::ConnectEndpoint(OpenDevice& device, const DeviceCase& test_case
       pkey_(choose_pkey(*device.context, device.port, case_.path)),
       pd_(make_pd(device)),
       cq_(make_cq(device)) {
-  require_iwarp_has(device, case_);
+  require_link_has(device, case_);
   require_objects(case_, "QPs", device.limits.max_qp, where_);
   require_depths(case_, device.limits, where_);
   info_ = endpoint_info_of(device);
@@ -37,6 +37,7 @@ ConnectEndpoint::ConnectEndpoint(OpenDevice& device, const DeviceCase& test_case
                   .device = device.port.device,
                   .path = path_,
                   .mtu_of_route = info_.link_layer == IBV_LINK_LAYER_INFINIBAND,
+                  .ethernet = info_.link_layer == IBV_LINK_LAYER_ETHERNET,
                   .iwarp = is_iwarp(*device.context)};
   channel_.emplace(watch);
   if (role_ == Role::initiator) return;

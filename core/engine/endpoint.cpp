@@ -74,7 +74,7 @@ bool posts_reads(const TestCase& test_case) {
 const DeviceCase& checked_case(const OpenDevice& device, const DeviceCase& settled) {
   const TestCase& test_case = settled;
   const Role role = settled.role();
-  require_iwarp_has(device, test_case);
+  require_link_has(device, test_case);
   const DeviceLimits& limits = device.limits;
   const std::string where = device.port.where();
   for (const MixPart& part : mix_of(test_case))
@@ -337,18 +337,17 @@ void Endpoint::explain_refusal(std::uint32_t wanted_inline, int error) {
   if (case_.extended_api() && is_unsupported(error))
     throw Unsupported("{} does not post by ibv_wr_* what this test posts{}", where_,
                       case_.by_extended_alone() ? "" : ": use --api classic");
-  if (wanted_inline != 0) {
+  require_transport(device_, case_);
+  if (wanted_inline != 0 && try_qp(0, 0)) {
     const std::uint32_t max = find_max_inline();
     if (max < wanted_inline)
       throw Unsupported(
-          "inline data of {} bytes on {}: a QP can be created with at most {}; "
-          "use --inline {} or --inline max",
-          wanted_inline, where_, max, max);
+          "inline data of {} bytes on {}: a QP can be created with at most {}; use --inline {}",
+          wanted_inline, where_, max, max == 0 ? "off" : fmt::format("{} or --inline max", max));
   }
   if (srq_ && case_.transport != Transport::rc)
     throw Unsupported("{} does not share receives among QPs of this transport: use --recv rq{}",
                       where_, or_transport(case_, "rc"));
-  require_transport(device_, case_);
 }
 
 /// With --inline auto: none where the device or the memory cannot send inline.

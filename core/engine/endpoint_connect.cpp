@@ -27,6 +27,13 @@ std::uint32_t agreed_mtu(const TestCase& test_case, const EndpointInfo& mine,
                          const EndpointInfo& peer, const std::string& where,
                          const PeerNoun& names) {
   require_match(mine, peer, where, names);
+  if (mine.link_layer == IBV_LINK_LAYER_INFINIBAND && !test_case.by_cm() &&
+      !test_case.multicast() &&
+      mine.gid.value.global.subnet_prefix != peer.gid.value.global.subnet_prefix)
+    throw Unsupported(
+        "{} and the port of {} are in two InfiniBand subnets, and rdma_cm alone learns the LID of "
+        "the router between them: use --connect cm",
+        where, names.noun);
   const std::uint64_t both = std::min(mine.mtu_bytes, peer.mtu_bytes);
   const std::uint64_t wanted = test_case.path.mtu_bytes;
   if (wanted != kAuto && wanted > both)
@@ -132,6 +139,7 @@ CmEndpoint Endpoint::cm_endpoint() const {
                  .mtu_of_route =
                      info_.link_layer == IBV_LINK_LAYER_INFINIBAND && case_.path.mtu_bytes == kAuto,
                  .shared_receives = case_.shared_receives(),
+                 .ethernet = info_.link_layer == IBV_LINK_LAYER_ETHERNET,
                  .iwarp = is_iwarp(*device_.context)};
   end.path.port_num = device_.port.number;
   end.path.gid_index = static_cast<std::uint8_t>(info_.gid.index);

@@ -167,6 +167,21 @@ class EveryAdapter(rdmameter.Test):
                     arrived[word].add(int(number))
         return rows, arrived
 
+    def test_rdma_cm_gives_a_tos_its_priority_of_the_vlan(self):
+        few = ("send_lat", "--iterations", "5", "--warmup", "1", "--connect", "cm")
+        self.play("mlx5-roce")
+        for options, level in ((("--tclass", "104"), 2), (("--tclass", "104", "--sl", "5"), 5), ((), 0)):
+            with self.subTest(options):
+                _, arrived = self.logged(*few, *options)
+                self.assertEqual(arrived["service_level"], {level})
+
+    def test_the_priority_of_a_vlan_has_three_bits(self):
+        few = ("send_lat", "--iterations", "5", "--warmup", "1", "--sl", "8")
+        self.play("mlx5-ib")
+        self.assertEqual(self.logged(*few)[1]["service_level"], {8})
+        self.play("mlx5-roce")
+        self.assertIn("priority of a VLAN, from 0 to 7", self.skipped(*few))
+
     def test_what_fits_the_least_of_them_has_the_right_bytes(self):
         """By default its queues are too short for most tests. (UC and UD lose what comes before the receiver has its turn.)"""
         self.play("tiny")

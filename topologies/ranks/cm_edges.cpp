@@ -21,7 +21,7 @@ void require_iwarp_carries(const OpenDevice& device, const TopologyPlan& plan) {
                       device.port.where());
   TestCase by_cm = test_case;
   by_cm.connect = Connect::cm;
-  require_iwarp_has(device, by_cm);
+  require_link_has(device, by_cm);
   if (test_case.rank_opcode != RankOpcode::send) return;
   const auto lacks_immediate = [&device](std::string_view so, std::string_view remedy) {
     throw Unsupported(

@@ -55,6 +55,15 @@ void require_iwarp_path(const OpenDevice& device, const TestCase& test_case) {
         test_case.path.traffic_class, where);
 }
 
+/// Providers take the lower three bits alone.
+void require_priority(const OpenDevice& device, const TestCase& test_case) {
+  constexpr std::uint64_t kMostPriority = 7;
+  if (device.port.link_layer == IBV_LINK_LAYER_ETHERNET &&
+      test_case.path.service_level > kMostPriority)
+    throw Unsupported("--sl {}: on {} it is the priority of a VLAN, from 0 to {}",
+                      test_case.path.service_level, device.port.where(), kMostPriority);
+}
+
 /// Closing, terminated or in error, which drivers of iWARP tell as SQD, SQE and ERR. Anything else
 /// is taken for a QP that stands: some kernels fill in no state of QPs of siw and erdma.
 bool has_failed(ibv_qp* qp) {
@@ -74,8 +83,8 @@ int memory_access(const TestCase& test_case, int remote_access) {
   return access;
 }
 
-void require_iwarp_has(const OpenDevice& device, const TestCase& test_case) {
-  if (!is_iwarp(*device.context)) return;
+void require_link_has(const OpenDevice& device, const TestCase& test_case) {
+  if (!is_iwarp(*device.context)) return require_priority(device, test_case);
   const auto lacks = [&device](std::string_view what, std::string_view remedy) {
     throw Unsupported("{} is an iWARP device, which has no {}: {}", device.port.where(), what,
                       remedy);

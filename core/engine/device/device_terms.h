@@ -18,7 +18,7 @@ int memory_access(const TestCase& test_case, int remote_access);
 
 /// @throws Unsupported  the device is an iWARP one, and that has no such transport, operation or
 /// property of a path, or its QPs are not connected so
-void require_iwarp_has(const OpenDevice& device, const TestCase& test_case);
+void require_link_has(const OpenDevice& device, const TestCase& test_case);
 
 /// Whether an iWARP device has immediate data no attribute says: a provider without it refuses the
 /// first post with EINVAL (rdma-core: irdma_upost_send(), c4iw_post_send(), siw_post_send()). So

@@ -245,8 +245,9 @@ CmId make_cm_id(const CmChannel& channel, const CmEndpoint& end, void* context) 
                   "rdma_create_id", end.text());
   CmId id{result};
   check_minus_one(rdma_bind_addr(id.get(), end.address.get()), "rdma_bind_addr", end.text());
-  // Elsewhere the QP has it from ibv_modify_qp(). What a listener has, its connections have.
-  if (std::uint8_t tos = end.path.traffic_class; end.iwarp && tos != 0)
+  // By it the kernel chooses RoCE's service level, the priority of the VLAN (cma.c,
+  // cma_resolve_iboe_route()). What a listener has, its connections have.
+  if (std::uint8_t tos = end.path.traffic_class; end.ethernet && tos != 0)
     check_minus_one(rdma_set_option(id.get(), RDMA_OPTION_ID, RDMA_OPTION_ID_TOS, &tos, sizeof tos),
                     "rdma_set_option", end.text());
   return id;

@@ -127,7 +127,8 @@ struct CmEndpoint {
   QpPath path;         ///< what both have agreed and the axes say; its GIDs and LIDs are not used
   bool mtu_of_route = false;  ///< where the route's MTU is less than the path's, it is the QP's
   bool shared_receives = false;
-  bool iwarp = false;  ///< the driver brings the QP to RTS while rdma_cm connects it
+  bool ethernet = false;  ///< the kernel chooses the service level by the traffic class
+  bool iwarp = false;     ///< the driver brings the QP to RTS while rdma_cm connects it
 
   /// "10.9.0.1 on rxe0/1"
   std::string text() const;

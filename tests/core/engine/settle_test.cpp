@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/settle.h"
 
+#include <endian.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 
 #include "core/base/error.h"
+#include "core/engine/endpoint.h"
 #include "tests/core/base/fake_tree.h"
 
 namespace rdmameter {
@@ -155,6 +157,30 @@ TEST(AgreedCase, IsRefusedWhereThePeerChoosesWhatTheCaseHasFixed) {
   asked.wait = Wait::spin;
   EXPECT_THAT([&] { agree(Wait::event); }, ::testing::ThrowsMessage<MeasurementError>(HasSubstr(
                                                "the peer's message: wait is 3, outside 1 to 1")));
+}
+
+TEST(AgreedMtu, BetweenTwoInfiniBandSubnetsIsOfRdmaCmAlone) {
+  TestCase test_case = default_case(Opcode::send, Pattern::ping_pong);
+  EndpointInfo mine;
+  mine.link_layer = IBV_LINK_LAYER_INFINIBAND;
+  mine.mtu_bytes = 4096;
+  EndpointInfo peer = mine;
+  const auto refusal = [&] {
+    try {
+      agreed_mtu(test_case, mine, peer, "mlx5_0/1");
+    } catch (const Unsupported& refused) {
+      return std::string(refused.what());
+    }
+    return std::string();
+  };
+  EXPECT_EQ(refusal(), "");
+  peer.gid.value.global.subnet_prefix = htobe64(0xfe80000000000001);
+  EXPECT_THAT(refusal(), HasSubstr("two InfiniBand subnets"));
+  set_axis(test_case, *find_axis("connect"), "cm");
+  EXPECT_EQ(refusal(), "");
+  set_axis(test_case, *find_axis("connect"), "tcp");
+  mine.link_layer = peer.link_layer = IBV_LINK_LAYER_ETHERNET;
+  EXPECT_EQ(refusal(), "");
 }
 
 }  // namespace

@@ -82,7 +82,7 @@ TEST_F(Refusals, OfAnyInlineDataSayThatThereIsNone) {
   TestCase test_case = posted_by_wr(Opcode::rdma_write, Transport::rc);
   test_case.queues.inline_bytes = 16;
   EXPECT_THAT(refusal(device, test_case, Role::initiator),
-              HasSubstr("a QP can be created with at most 0"));
+              HasSubstr("a QP can be created with at most 0; use --inline off"));
 }
 
 TEST_F(Refusals, OfCqsCountEveryRequestSinceAFailedQpFlushesAll) {

@@ -177,6 +177,13 @@ void bind_to(CmId& id, const CmAddress& address, std::uint32_t device, std::uint
   id.route.addr.src_storage = sockaddr_of(address);
 }
 
+/// Of a VLAN whose priorities are Linux' own (net/ipv4/route.c, ip_tos2prio; cma.c,
+/// iboe_tos_to_sl()).
+std::uint8_t service_level_of(std::uint8_t tos) {
+  constexpr std::uint8_t kPriorities[4] = {0, 2, 6, 4};
+  return kPriorities[tos >> 3 & 3];
+}
+
 ibv_ah_attr path_to(const ibv_gid& gid, const CmId& from) {
   constexpr std::uint16_t kMulticastLid = 0xc001;
   const Personality& port = personality(device_of(from.verbs));
@@ -190,6 +197,7 @@ ibv_ah_attr path_to(const ibv_gid& gid, const CmId& from) {
     made.static_rate = port.route_rate;
     if (!multicast) return made;
   }
+  if (!port.infiniband()) made.sl = service_level_of(from.tos);
   made.is_global = 1;
   made.grh.dgid = gid;
   made.grh.sgid_index = from.gid_index;
