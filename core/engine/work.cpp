@@ -212,8 +212,11 @@ std::optional<LoadData> Work::load() const {
 
 std::vector<QpFigures> Work::per_qp(std::uint64_t window_ns) const {
   std::vector<QpFigures> figures;
-  for (std::uint32_t i = 0; keeps_each_qp_ && i < loop_state_.lane_count; ++i)
-    figures.push_back(qp_figures(lanes_[i], loop_state_.signal_every, window_ns));
+  if (!keeps_each_qp_) return figures;
+  const std::span lanes(lanes_.get(), loop_state_.lane_count);
+  const std::uint64_t rate_window_ns = counts_enough(lanes) ? window_ns : 0;
+  for (const Lane& lane : lanes)
+    figures.push_back(qp_figures(lane, loop_state_.signal_every, rate_window_ns));
   return figures;
 }
 

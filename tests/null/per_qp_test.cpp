@@ -75,6 +75,18 @@ TEST(PerQp, OfABandwidthTheirRatesAddUpToThatOfAll) {
   EXPECT_THAT(data.p50_ns, IsEmpty());
 }
 
+TEST(PerQp, OfABandwidthWithFewCompletionsHasNoRates) {
+  TestCase test_case = over_qps(Opcode::rdma_write, Pattern::bandwidth);
+  test_case.qps = 400;
+  test_case.iterations = 1000;
+  NullSide side{test_case};
+  ASSERT_EQ(side.run().why, LoopResult::Why::done);
+  const PerQpData data = per_qp_data(side.work.per_qp(side.tally.elapsed_ns));
+  EXPECT_EQ(data.qps, 400U);
+  EXPECT_THAT(data.messages_per_s, IsEmpty());
+  EXPECT_THAT(data.slow, IsEmpty());
+}
+
 TEST(PerQp, IsNotKeptOfOneQpOrWhereTheReceiverCounts) {
   EXPECT_FALSE(keeps_each_qp(null_case(Opcode::send, Pattern::ping_pong)));
   EXPECT_FALSE(keeps_each_qp(over_qps(Opcode::send, Pattern::bandwidth, Transport::ud)));

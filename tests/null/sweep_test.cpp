@@ -185,6 +185,13 @@ TEST(RateSearch, GoesDownWhereAThousandPerSecondAreTooMany) {
   EXPECT_EQ(data.slo_missed_per_s, 21);
 }
 
+TEST(RateSearch, NamesNoRateAsMissedThatItHasNotMeasured) {
+  const SweepData data = search_rates(
+      10'000, [](std::uint64_t rate, Effort) { return std::optional(answer(rate, 1e6, 1000)); });
+  EXPECT_GT(*data.slo_rate_per_s, 0.95e6);
+  EXPECT_FALSE(data.slo_missed_per_s);
+}
+
 TEST(RateSearch, SaysNothingOfAPathThatKeepsUpWithEverything) {
   const SweepData data = search_rates(
       2000, [](std::uint64_t rate, Effort) { return std::optional(answer(rate, 1e12, 1000)); });

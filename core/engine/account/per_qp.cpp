@@ -112,6 +112,13 @@ std::uint64_t qp_samples_bytes(std::uint64_t qps) {
   return qps * (sizeof(QpSamples) + sizeof(std::uint32_t) * buckets_per_qp(qps));
 }
 
+bool counts_enough(std::span<const Lane> lanes) {
+  constexpr std::uint64_t kLeastMean = 10;  // with fewer, one CQE at an edge is a tenth
+  std::uint64_t cqes = 0;
+  for (const Lane& lane : lanes) cqes += lane.cqes_closed - lane.cqes_opened;
+  return cqes >= kLeastMean * lanes.size();
+}
+
 QpFigures qp_figures(const Lane& lane, std::uint32_t signal_every, std::uint64_t window_ns) {
   QpFigures figures;
   if (lane.samples == nullptr) {

@@ -35,7 +35,10 @@ class QpSampleSet {
 /// The memory of a QpSampleSet of so many QPs.
 std::uint64_t qp_samples_bytes(std::uint64_t qps);
 
-/// Once the loop has ended. @param window_ns  of a bandwidth
+/// Of a bandwidth: have its lanes so many CQEs in the window that their rates tell them apart?
+bool counts_enough(std::span<const Lane> lanes);
+
+/// Once the loop has ended. @param window_ns  of a bandwidth; 0: no rate
 QpFigures qp_figures(const Lane& lane, std::uint32_t signal_every, std::uint64_t window_ns);
 
 /// Of several QPs more than their labels and ports is told. A QP is slow where it takes a third

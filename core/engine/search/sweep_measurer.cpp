@@ -134,7 +134,7 @@ class Search {
       (within_slo(middle) ? low : high) = middle;
     }
     data_.slo_rate_per_s = static_cast<double>(low);
-    data_.slo_missed_per_s = static_cast<double>(high);
+    if (high < whole(*data_.saturation_per_s)) data_.slo_missed_per_s = static_cast<double>(high);
   }
 
   bool measured_near(std::uint64_t rate_per_s) const {
