@@ -307,6 +307,18 @@ std::vector<MixPart> mix_of(const TestCase& test_case) {
   return parts;
 }
 
+std::uint64_t TestCase::wanted_inline() const {
+  constexpr std::uint64_t kMostByDefault = 220;
+  if (queues.inline_bytes != kAuto) return queues.inline_bytes;
+  if (!closed_loop() && !open_loop()) return 0;
+  std::uint64_t wanted = 0;
+  for (const MixPart& part : mix_of(*this))
+    if (const OpcodeTraits& of = traits(part.opcode);
+        !of.returns_data && !of.by_value && part.size_bytes <= kMostByDefault)
+      wanted = std::max(wanted, part.size_bytes);
+  return wanted;
+}
+
 TestCase case_of_part(const TestCase& test_case, const MixPart& part) {
   TestCase alike = test_case;
   alike.opcode = part.opcode;

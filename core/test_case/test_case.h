@@ -317,14 +317,8 @@ struct TestCase {
 
   /// Inline room that its QPs are to have. kAuto becomes that of the message where a latency ends
   /// sooner by it: the device need not fetch the payload over PCIe. 220 bytes are perftest's
-  /// default on most adapters.
-  std::uint64_t wanted_inline() const noexcept {
-    constexpr std::uint64_t kMostByDefault = 220;
-    if (queues.inline_bytes != kAuto) return queues.inline_bytes;
-    const bool latency = closed_loop() || open_loop();
-    const bool sge_sent = !returns_data() && !by_value();
-    return latency && sge_sent && size_bytes <= kMostByDefault ? size_bytes : 0;
-  }
+  /// default on most adapters. Of a mix the largest message is meant that is not longer.
+  std::uint64_t wanted_inline() const;
 };
 
 /// A word that an option takes beside, or instead of, a number.

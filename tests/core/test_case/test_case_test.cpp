@@ -147,6 +147,13 @@ TEST(Inline, IsAutomaticForShortMessagesOfLatenciesAlone) {
   EXPECT_EQ(default_case(Opcode::rdma_read, Pattern::completion_latency).wanted_inline(), 0U);
 }
 
+TEST(Inline, OfAMixIsThatOfTheLargestPartThatEndsSoonerByIt) {
+  const TestCase mix = with(default_case(Opcode::mix, Pattern::open_loop), "size", "4K");
+  EXPECT_EQ(with(mix, "mix", "read:50,write:64:30,send:128:20").wanted_inline(), 128U);
+  EXPECT_EQ(with(mix, "mix", "read:8:50,write:50").wanted_inline(), 0U);
+  EXPECT_EQ(with(mix, "mix", "read:50,write:50,fetch_add:1").wanted_inline(), 0U);
+}
+
 TEST(SetAxis, TakesAPartitionKeyInHexadecimalAlone) {
   EXPECT_EQ(with(latency(), "pkey", "0x8001").path.pkey, 0x8001U);
   EXPECT_EQ(with(latency(), "pkey", "0X7fFf").path.pkey, 0x7fffU);
