@@ -6,10 +6,12 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <set>
+#include <map>
+#include <utility>
 
 #include "core/base/printable.h"
 #include "core/instrument/histogram_data.h"
+#include "reports/summary/facts.h"
 #include "reports/summary/metric.h"
 #include "reports/summary/summary.h"
 
@@ -113,14 +115,16 @@ std::vector<Ablation> ablations_of(const Json& context, std::span<const Row> row
         members, [](const FactorPlace& member) { return member.row->bandwidth.has_value(); });
     ablation.of = rate ? "time per message" : by_p50 ? "p50" : "mean";
     std::vector<FactorialRun> runs;
-    std::set<std::uint64_t> repetitions;
+    std::map<std::pair<std::uint64_t, std::uint64_t>, std::uint64_t> blocks;  // by run, repetition
     for (const FactorPlace& member : members) {
-      repetitions.insert(member.row->repetition);
+      const Row& row = *member.row;
+      const std::uint64_t block =
+          blocks.try_emplace({count_at(row.extra, "run"), row.repetition}, blocks.size())
+              .first->second;
       if (!measured(member)) continue;
-      const double value = by_p50 && !rate ? *p50_of(*member.row) : member.row->real_time_ns;
-      runs.push_back({member.levels, member.row->repetition, value});
+      runs.push_back({member.levels, block, by_p50 && !rate ? *p50_of(row) : row.real_time_ns});
     }
-    ablation.repetitions = repetitions.size();
+    ablation.repetitions = blocks.size();
     ablation.analysis = analyse_factorial(runs, ablation.axes.size());
   }
   return found;

@@ -32,6 +32,11 @@ struct Counted {
   std::uint64_t of(StallCause cause) const { return events[static_cast<std::size_t>(cause)]; }
 };
 
+bool mixes_sends(const CaseSummary& summary) {
+  const Json& mix = fact_at(summary.case_object, "mix");
+  return mix.is_string() && mix.get<std::string>().find("send:") != std::string::npos;
+}
+
 /// Does that end send requests on which a sample waits? A responder does where it answers each.
 /// @param end  "initiator" or "responder"
 bool sends_requests(const CaseSummary& summary, std::string_view end) {
@@ -39,7 +44,7 @@ bool sends_requests(const CaseSummary& summary, std::string_view end) {
   const std::string test = test_of(summary.first());
   const bool one_sided = test.starts_with("read_") || test.starts_with("fetch_add_") ||
                          test.starts_with("cmp_swap_") || test.starts_with("flush_") ||
-                         test == "write_load" || test == "mix_load";
+                         test == "write_load" || (test == "mix_load" && !mixes_sends(summary));
   return !one_sided && !test.ends_with("_cqe_lat") && !test.ends_with("_bw");
 }
 
@@ -170,32 +175,33 @@ RetransmitStalls sum_up(const std::vector<RetransmitStall>& stalls, StallCause c
   return all;
 }
 
-/// Names of Linux' drivers: mlx5 and mlx4 (`local_ack_timeout_err`...), bnxt_re, EFA, rxe, mana
+/// Names of Linux' drivers: mlx5 (`local_ack_timeout_err`...), mlx4 (`sq_num_to`...), bnxt_re, EFA, rxe, mana
 /// (`requester_timeout`...), irdma (`tcpRetransSegs`...), hns, erdma, cxgb4 (`ip4RetransSegs`).
 /// TCP retransmits by timers of its own: these of iWARP tell of no --qp-timeout.
 constexpr LossCounterInfo kLossCounters[] = {
     {"no acknowledgement within --qp-timeout",
-     {"local_ack_timeout_err", "requester_timeout"},
+     {"local_ack_timeout_err", "requester_timeout", "sq_num_to"},
      StallCause::timeout},
     {"sent again after a timeout", {"to_retransmits"}, StallCause::timeout},
     {"timeouts of the device's own transport", {"retrans_timeout_events"}, StallCause::timeout},
     {"NAKs: a packet before this one is missing",
-     {"requester_oos_nak", "packet_seq_err", "rcvd_seq_err", "seq_err_naks_rcvd"},
+     {"requester_oos_nak", "packet_seq_err", "rcvd_seq_err", "seq_err_naks_rcvd", "sq_num_oos"},
      StallCause::sequence_nak},
     {"a response is missing",
      {"requester_implicit_nak", "implied_nak_seq_err"},
      StallCause::sequence_nak},
     {"RNR NAKs: the peer had no receive",
-     {"requester_rnr_nak", "rnr_nak_retry_err", "rcvd_rnr_err", "rnr_naks_rcvd"},
+     {"requester_rnr_nak", "rnr_nak_retry_err", "rcvd_rnr_err", "rnr_naks_rcvd", "sq_num_rnr"},
      StallCause::rnr},
     {"sent again after a timeout or a sequence NAK", {"completer_retry_err"}, StallCause::retry},
-    {"RNR NAKs sent: no receive was here", {"responder_rnr_nak", "send_rnr_err"}},
-    {"requests that came out of order", {"responder_oos", "out_of_seq_request"}},
+    {"RNR NAKs sent: no receive was here", {"responder_rnr_nak", "send_rnr_err", "rq_num_rnr"}},
+    {"requests that came out of order", {"responder_oos", "out_of_seq_request", "rq_num_oos"}},
     {"requests that came twice: an answer was lost or late",
-     {"responder_dup_request", "duplicate_request", "dup_req"}},
+     {"responder_dup_request", "duplicate_request", "dup_req", "rq_num_dup"}},
     {"requests given up after all retries",
-     {"requester_retries_exceeded", "retry_exceeded_err", "max_retry_exceeded"}},
-    {"requests given up after all RNR retries", {"requester_rnr_nak_retries_exceeded"}},
+     {"requester_retries_exceeded", "retry_exceeded_err", "max_retry_exceeded", "sq_num_tree"}},
+    {"requests given up after all RNR retries",
+     {"requester_rnr_nak_retries_exceeded", "sq_num_rree"}},
     {"packets that a switch marked: congestion (ECN)",
      {"received_ecns", "RxECNMrkd", "np_ecn_marked_roce_packets", "rx_ecn_marked_pkts"}},
     {"CNPs sent: the peer is told of congestion",
@@ -228,14 +234,13 @@ constexpr LossCounterInfo kLossCounters[] = {
     {"the link went down", {"link_downed"}},
 };
 
-/// As sysfs names the drivers of which the table has counters: a PCI device's, so irdma is ice,
-/// idpf or i40e, bnxt_re bnxt_en, hns hns3.
-constexpr std::string_view kDrivers[] = {"mlx5_core", "mlx4_core", "bnxt_en", "efa",
-                                         "rdma_rxe",  "mana",      "ice",     "idpf",
-                                         "i40e",      "hns3",      "erdma",   "cxgb4"};
+/// As sysfs names the drivers that count what a sample may wait for, and of which the table has
+/// that: a PCI device's, so bnxt_re is bnxt_en. (irdma, hns, erdma and cxgb4 count other things.)
+constexpr std::string_view kDrivers[] = {"mlx5_core", "mlx4_core", "bnxt_en",
+                                         "efa",       "rdma_rxe",  "mana"};
 
-/// The ends of a result whose drivers have none of these counters: that none has changed
-/// there tells nothing.
+/// The ends of a result whose drivers have no counter of a cause: that none has changed there tells
+/// nothing.
 /// @param context  of the result
 std::vector<UncountedEnd> ends_without_loss_counters(const Json& context) {
   std::vector<UncountedEnd> ends;
@@ -270,7 +275,7 @@ std::string uncounted_text(const CaseSummary& summary, std::span<const Uncounted
   const auto line = [&](const UncountedEnd& each, std::string_view end) {
     const std::string driver = printable(each.driver);
     return wrap("  ",
-                fmt::format("No loss counters are known for {} ({}){}",
+                fmt::format("No counters of timeouts and NAKs are known for {} ({}){}",
                             driver.starts_with("the ") ? driver : "driver " + driver, end,
                             sends_requests(summary, each.end)
                                 ? ": a stall whose cause was not counted is judged by its length."

@@ -169,23 +169,51 @@ TEST(LossReport, SaysWhatWasLostAndCounted) {
   EXPECT_EQ(text.find("sent_pkts"), text.npos) << text;
 }
 
-TEST(LossReport, NamesDriversOfWhichNoCounterOfLossIsKnown) {
+TEST(LossReport, NamesDriversOfWhichNoCounterOfACauseIsKnown) {
   const std::vector<Row> rows{stalled_row({}, {{"ops", 9}})};
   const auto text = [&](const nlohmann::ordered_json& context) {
     return loss_report(rows, context, TextStyle{.width = 200});
   };
-  for (const char* driver :
-       {"ice", "idpf", "i40e", "hns3", "mana", "erdma", "cxgb4", "efa", "bnxt_en"})
-    EXPECT_EQ(text(of_driver(driver)).find("No loss counters are known"), std::string::npos)
+  for (const char* driver : {"ice", "idpf", "i40e", "hns3", "erdma", "cxgb4"})
+    EXPECT_NE(text(of_driver(driver)).find("No counters of timeouts and NAKs are known"),
+              std::string::npos)
+        << driver;
+  for (const char* driver : {"mlx5_core", "mlx4_core", "mana", "efa", "bnxt_en"})
+    EXPECT_EQ(text(of_driver(driver)).find("No counters of timeouts and NAKs are known"),
+              std::string::npos)
         << driver;
   const std::string other = text(of_driver("ionic", "mlx5_core"));
-  EXPECT_NE(other.find("No loss counters are known for driver ionic (initiator): a stall"),
+  EXPECT_NE(other.find(
+                "No counters of timeouts and NAKs are known for driver ionic (initiator): a stall"),
             other.npos)
       << other;
   EXPECT_EQ(other.find("No counter of loss or congestion changed."), other.npos) << other;
   const std::string none = text(of_driver(nullptr));
-  EXPECT_NE(none.find("No loss counters are known for the driver of dev0 (both ends)"), none.npos)
+  EXPECT_NE(
+      none.find("No counters of timeouts and NAKs are known for the driver of dev0 (both ends)"),
+      none.npos)
       << none;
+}
+
+TEST(RetransmitStalls, AreTimeoutsByTheNameThatMlx4HasForThem) {
+  const RetransmitReport report =
+      report_of(stalled_row({{90, 2}, {0.2, 1}}, {{"sq_num_to", 2}, {"sq_num_oos", 1}}));
+  EXPECT_EQ(samples(report, StallCause::timeout), 2u);
+  EXPECT_EQ(samples(report, StallCause::sequence_nak), 1u);
+}
+
+/// A mix with sends is answered: its responder sends requests of its own.
+TEST(RetransmitStalls, OfAMixWithSendsAreAlsoTheResponders) {
+  for (const auto& [mix, timeouts] :
+       {std::pair{"read:50+write:50", 0u}, {"read:50+send:64:50", 3u}}) {
+    Row row = stalled_row({{90, 3}});
+    row.name = "mix_load/rc";
+    row.case_object["mix"] = mix;
+    row.load.emplace();
+    row.device_counters = {{"initiator", {{"ops", 9}}},
+                           {"responder", {{"local_ack_timeout_err", 3}}}};
+    EXPECT_EQ(samples(report_of(row), StallCause::timeout), timeouts) << mix;
+  }
 }
 
 TEST(RetransmitStalls, AsLongAsATimerAreItsWhereTheCountersTellNoLoss) {

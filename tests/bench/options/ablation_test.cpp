@@ -85,6 +85,7 @@ class AblatedRows : public RunListener {
   void begin(const std::string&, std::uint64_t, std::uint64_t) override {}
   void row(const Row& row) override { rows.push_back(row); }
   std::vector<Row> rows;
+  nlohmann::ordered_json context;
 };
 
 constexpr std::uint64_t kRepetitions = 20;
@@ -92,6 +93,7 @@ constexpr std::uint64_t kRepetitions = 20;
 struct AblatedRun {
   Ablation ablation;
   std::vector<Row> rows;
+  nlohmann::ordered_json context;
 };
 
 AblatedRun ablate(const std::string& axes) {
@@ -105,7 +107,8 @@ AblatedRun ablate(const std::string& axes) {
   costs_extra_ns = 0;
   run_interleaved({cases, measurer, StopFlag{}, listener}, kRepetitions, 7);
   const nlohmann::ordered_json context{{"rdmameter", {{"ablation", ablation_json(factors, 7)}}}};
-  return {ablations_of(context, listener.rows).at(0), std::move(listener.rows)};
+  const Ablation found = ablations_of(context, listener.rows).at(0);
+  return {found, std::move(listener.rows), context};
 }
 
 /// "post-list", "inline x post-list"
@@ -147,6 +150,20 @@ TEST(Ablation, OfHalfOfTheCombinationsHasThemToo) {
                                 {"post-list", kPart * kDoorbell + kSavedInOneWrite / 2},
                                 {"sge", kSge},
                                 {"inline x post-list", kSavedInOneWrite}});
+}
+
+TEST(Ablation, OfMergedFilesHasABlockOfEachRunsRepetitions) {
+  const AblatedRun run = ablate("inline,post-list");
+  std::vector<Row> rows;
+  for (const std::uint64_t of_run : {0, 1})
+    for (Row row : run.rows) {
+      row.extra["run"] = of_run;
+      rows.push_back(std::move(row));
+    }
+  const Ablation merged = ablations_of(run.context, rows).at(0);
+  EXPECT_EQ(merged.repetitions, 2 * kRepetitions);
+  ASSERT_TRUE(merged.analysis);
+  EXPECT_EQ(merged.analysis->blocks, 2 * kRepetitions);
 }
 
 TEST(Ablation, EachRepetitionIsInAnOrderOfItsOwn) {
