@@ -33,10 +33,16 @@ bool names(const std::string& text, const std::string& device) {
   return false;
 }
 
+/// Containers of one host may have names of their own, and hosts one name.
+std::string host_of(const Json& context, const char* end) {
+  const std::string boot = text_at(context, fmt::format("/rdmameter/{}/boot_id", end));
+  return boot.empty() ? text_at(context, fmt::format("/rdmameter/{}/hostname", end)) : boot;
+}
+
 CheckedDevice device_of(const CheckSubject& subject, std::size_t index, bool is_peer) {
   const char* const end = is_peer ? "responder" : "initiator";
   return {.subject = index,
-          .host = text_at(subject.context, fmt::format("/rdmameter/{}/hostname", end)),
+          .host = host_of(subject.context, end),
           .facts = device_at(subject, end),
           .findings = is_peer ? subject.peer_findings : subject.findings,
           .is_peer = is_peer};

@@ -24,10 +24,16 @@ const Json& device_of(const Json& context, std::size_t end) {
   return fact_at(environment_of(context, end), "device");
 }
 
-/// Are both ends on one host?
+/// Are both ends on one host? A boot is of one; containers of it may have names of their own, and
+/// hosts one name.
 bool is_of_one_host(const Json& context) {
-  return fact_at(environment_of(context, 0), "hostname") ==
-         fact_at(environment_of(context, 1), "hostname");
+  const auto same = [&](const char* fact) {
+    return fact_at(environment_of(context, 0), fact) == fact_at(environment_of(context, 1), fact);
+  };
+  const auto boot_known = [&](std::size_t end) {
+    return fact_at(environment_of(context, end), "boot_id").is_string();
+  };
+  return same(boot_known(0) && boot_known(1) ? "boot_id" : "hostname");
 }
 
 /// How often a row's bandwidth counts what a link carries once: in each direction, or for each

@@ -161,6 +161,15 @@ TEST(PayloadBound, OfSeveralDevicesHasNoneForOneThatSendsToItself) {
   ends["responder"]["hostname"] = "b";
   note_bounds(row, context);
   EXPECT_DOUBLE_EQ(row.line_gbps.value_or(0), 200) << "of another host";
+  ends["initiator"]["boot_id"] = ends["responder"]["boot_id"] = "x";
+  row.bound_gbps = {};
+  row.line_gbps = {};
+  note_bounds(row, context);
+  EXPECT_FALSE(row.line_gbps) << "two containers of one host";
+  ends["responder"]["boot_id"] = "y";
+  ends["responder"]["hostname"] = "a";
+  note_bounds(row, context);
+  EXPECT_DOUBLE_EQ(row.line_gbps.value_or(0), 200) << "two hosts of one name";
 }
 
 ordered_json device_at(const char* name, const char* address) {
