@@ -140,10 +140,11 @@ bool check_iommu(Examination& examination, const ExaminedDevice& device) {
   const auto type = read_line(slot_folder(device.path) / "iommu_group/type");
   if (!type) return false;
   if (type->starts_with("DMA"))  // "identity": not translated
-    examination.warn(fmt::format("the IOMMU translates each access of {} to memory ({}): a miss "
-                                 "in its cache costs time",
-                                 device.name, *type),
-                     "boot with iommu=pt, where other devices need no isolation");
+    examination.warn(
+        fmt::format("the IOMMU translates each access of {} to memory ({}): a miss "
+                    "in its cache costs time",
+                    device.name, *type),
+        "boot with iommu.passthrough=1 (iommu=pt on x86), where other devices need no isolation");
   return true;
 }
 

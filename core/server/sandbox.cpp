@@ -63,7 +63,7 @@ constexpr std::array kTable{
     Access{"/etc/nsswitch.conf", kRead}, Access{"/etc/resolv.conf", kRead},
     Access{"/etc/gai.conf", kRead}, Access{"/lib", kRead}, Access{"/lib64", kRead},
     Access{"/usr/lib", kRead}, Access{"/usr/lib64", kRead}, Access{"/usr/local/lib", kRead},
-    Access{"/dev/null", kReadWrite},
+    Access{"/dev/null", kReadWrite}, Access{"/dev/infiniband", kReadDir},
     Access{"/dev/urandom", kRead},  // std::random_device of some libraries
 };
 

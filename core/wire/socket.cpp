@@ -236,6 +236,11 @@ bool is_loopback_host(const std::string& host) {
   }
   if (is_loopback_host(server.host) && loopback_is_down())
     throw NotConnected("cannot connect to {}: {}", where, no_loopback_text());
+  if (error == EHOSTUNREACH || error == EACCES || error == EPERM)
+    throw NotConnected(
+        "cannot connect to {}: {}. Is the host up, does a firewall reject TCP port {}, and is "
+        "there a route (`ip route get {}`)?",
+        where, std::strerror(error), server.port, server.host);
   throw NotConnected(
       "cannot connect to {}: {}. Check the address and the route (`ip route get {}`).", where,
       std::strerror(error), server.host);

@@ -54,15 +54,22 @@ MappedPages map_huge(std::size_t bytes, unsigned shift) {
     throw_failure("mmap", fmt::format("{} bytes of huge pages", bytes), error);
   const std::string directory =
       fmt::format("/sys/kernel/mm/hugepages/hugepages-{}kB", (1UL << shift) >> 10);
-  const auto unused = read_line(directory + "/free_hugepages");
+  const auto there = [&](const char* file) { return read_number(directory + file); };
+  const auto unused = there("/free_hugepages");
   const std::string pages = shift == kHuge1GShift ? "1 GiB" : "2 MiB";
   if (!unused)
     throw Unsupported(
         "this machine has no huge pages of {}; --memory accepts host, huge (2 MiB), huge1g (1 GiB)",
         pages);
+  // Of the free ones some may be promised to others. nr_hugepages is how many there are in all.
+  const auto free = std::max<std::int64_t>(0, *unused - there("/resv_hugepages").value_or(0));
+  const auto needed = static_cast<std::int64_t>(bytes >> shift);
+  const std::int64_t all =
+      there("/nr_hugepages").value_or(*unused) + std::max<std::int64_t>(0, needed - free);
   throw Unsupported(
-      "huge pages of {0}: {1} needed, {2} free; reserve them with `echo {1} > {3}/nr_hugepages`",
-      pages, bytes >> shift, *unused, directory);
+      "huge pages of {}: {} needed, {} free; reserve them with `echo {} > {}/nr_hugepages` (more "
+      "where several threads, devices or ends of this machine need as many)",
+      pages, needed, free, all, directory);
 }
 
 }  // namespace
