@@ -202,6 +202,11 @@ class Refusals(WithRanks):
         row = self.topo("--transport", "uc", *SHORT, status=rdmameter.USAGE)
         self.assertIn("has no QPs of uc", row["skip_message"])
 
+    def test_a_priority_that_no_vlan_has_is_skipped_among_ranks_too(self):
+        self.play("mlx5-roce")
+        self.assertIn("--sl 8: on soft0/1 it is the priority", self.topo("--sl", "8", *SHORT, status=rdmameter.USAGE)["skip_message"])
+        self.topo("--sl", "7", *SHORT)
+
     def test_what_a_provider_has_no_verb_for_is_skipped_with_the_remedy(self):
         for personality, options, why in (("bnxt", ("--cq", "extended"), "no extended CQs: use --cq classic"), ("siw", ("--cq", "extended"), "use --cq classic"),
                                           ("irdma-roce", ("--api", "extended"), "use --api classic"), ("mana", ("--recv", "srq"), "use --recv rq"),

@@ -8,6 +8,7 @@
 
 #include "core/base/error.h"
 #include "core/base/error_text.h"
+#include "core/engine/device/device_terms.h"
 #include "core/verbs/device.h"
 #include "core/verbs/rdma_netlink.h"
 #include "topologies/ranks/loop/loop_table.h"
@@ -57,7 +58,10 @@ void RankCase::create(OpenDevice& device, Placement placement, std::uint64_t see
   if (counters_before_.empty())
     counters_before_ = read_counters(device.port.device, device.port.number);
   const Pinned pinned = pinned_to_make(placement_, "--core");
-  if (is_iwarp(*device.context)) require_iwarp_carries(device, plan_);
+  if (is_iwarp(*device.context))
+    require_iwarp_carries(device, plan_);
+  else
+    require_link_has(device, plan_.test_case);
   start_lap();  // opening the device and choosing a CPU are no part of a case
   queues_ = std::make_unique<DeviceQueues>(device, *mine_, seed);
   const std::uint64_t trial_ns = queues_->trial_ns();
