@@ -694,7 +694,12 @@ class GpuMemory(rdmameter.Test):
         for gpu, name in ("cuda:7", "CUDA_ERROR_INVALID_DEVICE"), ("cuda:0000:99:00.0", "CUDA_ERROR_INVALID_DEVICE"), ("rocm:7", "hipErrorInvalidDevice"):
             self.assertRegex(self.skipped("send_lat", "--memory", gpu), f"{name} .*no such GPU")
         self.assertRegex(self.skipped("send_lat", "--memory", "rocm:%l"), "%l is the number of a rank on its machine, and .*: use rocm:N")
-        os.environ["LD_LIBRARY_PATH"] = ""
+        # The machine's own may be there: Debian 13's Open MPI brings libamdhip64.so.5.
+        os.mkdir(unusable := f"{self.scratch}/unusable")
+        for library in "libcuda.so.1", "libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5":
+            with open(f"{unusable}/{library}", "w", encoding="ascii") as file:
+                file.write("no library")
+        os.environ["LD_LIBRARY_PATH"] = unusable
         self.assertRegex(self.skipped("send_lat", "--memory", "cuda:0"), "this machine has no usable libcuda.so.1")
         self.assertRegex(self.skipped("send_lat", "--peer-memory", "rocm:0"), "this machine has no usable libamdhip64.so.7, .6 or .5")
 

@@ -212,7 +212,9 @@ def build_siw(cache, kernel, release):
             text = file.read().replace("/usr/src/", f"{sources}/")
         with open(makefile, "w", encoding="ascii") as file:
             file.write(text)
-        run_quietly(["make", "-C", f"{sources}/{headers[0]}", f"M={scratch}/{folder}", "CONFIG_RDMA_SIW=m", "modules"],
+        # Without BTF, which Debian 13's would make by pahole.
+        run_quietly(["make", "-C", f"{sources}/{headers[0]}", f"M={scratch}/{folder}", "CONFIG_RDMA_SIW=m",
+                     "CONFIG_DEBUG_INFO_BTF_MODULES=", "modules"],
                     "It needs the compiler of that kernel: Debian 12's has gcc-12.")
         os.rename(f"{scratch}/{folder}/siw.ko", module)
     return module
