@@ -51,14 +51,15 @@ PerftestLatency latency_of(const LatencyData& latency) {
           .exchanges_per_s = exchange_us == 0 ? 0 : 1e6 / exchange_us};
 }
 
-/// Of one direction: without its warm-up, as perftest's averages are.
-/// @param arrived  only what the receiver got, as perftest's server counts
-PerftestTraffic traffic_of(const Row& row, bool both, bool arrived) {
+/// Of one direction it is without its warm-up, as perftest's averages are, and at a server what
+/// has arrived.
+/// @param both  of both directions together
+PerftestTraffic traffic_of(const Row& row, bool both, bool server) {
   const BandwidthData& data = *row.bandwidth;
   const PeakData peak = data.peak.value_or(PeakData());
   const bool warm = !both && count_at(row.case_object, "warmup") > 0;
   if (data.traffic_ns == 0 || warm) return {data.messages, data.window_ns, peak};
-  const std::uint64_t lost = arrived ? bandwidth_lost(data).value_or(0) : 0;
+  const std::uint64_t lost = server && !both ? bandwidth_lost(data).value_or(0) : 0;
   return {data.traffic_messages - std::min(lost, data.traffic_messages), data.traffic_ns, peak};
 }
 
@@ -167,7 +168,7 @@ PerftestNumbers perftest_numbers(const Row& row, bool server) {
   std::optional<CheckedJson> directions;
   if (row.extra.is_object()) directions = CheckedJson(row.extra, "the row").find("directions");
   if (row.bandwidth) {
-    numbers.traffic = traffic_of(row, directions.has_value(), server && !directions);
+    numbers.traffic = traffic_of(row, directions.has_value(), server);
     numbers.iterations =
         asked_iterations(row).value_or(numbers.traffic->messages / (directions ? 2 : 1));
     numbers.lost = bandwidth_lost(*row.bandwidth);

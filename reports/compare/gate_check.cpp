@@ -142,18 +142,25 @@ std::vector<GateFinding> check_relative_gates(const std::vector<RelativeGate>& g
   for (const RelativeGate& gate : gates) {
     const std::size_t before = findings.size();
     bool skipped = false;
-    for (const CaseComparison& one : cases) {
-      const bool measured = !one.effects.empty();
-      if (!is_gated(gate.pattern, one.name, one.part) &&
-          (measured || !is_whole_gated(gate.pattern, one.name)))
-        continue;
-      const bool neither_can = !measured && one.verdict == CaseVerdict::pass;
-      skipped |= neither_can;
-      const bool other_kind =
-          gate.pattern == "*" && measured && effect_in(one, gate.metric) == nullptr;
-      if (!other_kind && !neither_can) findings.push_back(check_one(gate, one));
-    }
-    if (findings.size() == before && !skipped)
+    const auto check_where = [&](const auto& gates_it) {
+      for (const CaseComparison& one : cases) {
+        if (!gates_it(one)) continue;
+        const bool measured = !one.effects.empty();
+        const bool neither_can = !measured && one.verdict == CaseVerdict::pass;
+        const bool other_kind =
+            gate.pattern == "*" && measured && effect_in(one, gate.metric) == nullptr;
+        skipped |= neither_can;
+        if (!other_kind && !neither_can) findings.push_back(check_one(gate, one));
+      }
+      return skipped || findings.size() > before;
+    };
+    const auto gated = [&](const CaseComparison& one) {
+      return is_gated(gate.pattern, one.name, one.part);
+    };
+    const auto whole_gated = [&](const CaseComparison& one) {
+      return one.effects.empty() && is_whole_gated(gate.pattern, one.name);
+    };
+    if (!check_where(gated) && !check_where(whole_gated))
       throw UsageError("--gate '{}': no case of NEW has a name like '{}' and {}",
                        printable(gate.text), printable(gate.pattern), info_of(gate.metric).name);
   }

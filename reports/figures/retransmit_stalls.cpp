@@ -175,9 +175,9 @@ RetransmitStalls sum_up(const std::vector<RetransmitStall>& stalls, StallCause c
   return all;
 }
 
-/// Names of Linux' drivers: mlx5 (`local_ack_timeout_err`...), mlx4 (`sq_num_to`...), bnxt_re, EFA, rxe, mana
-/// (`requester_timeout`...), irdma (`tcpRetransSegs`...), hns, erdma, cxgb4 (`ip4RetransSegs`).
-/// TCP retransmits by timers of its own: these of iWARP tell of no --qp-timeout.
+/// Names of Linux' drivers: mlx5 (`local_ack_timeout_err`...), mlx4 (`sq_num_to`...), bnxt_re, EFA,
+/// rxe, mana (`requester_timeout`...), irdma (`tcpRetransSegs`...), hns, erdma, cxgb4
+/// (`ip4RetransSegs`). TCP retransmits by timers of its own: these of iWARP tell of no --qp-timeout.
 constexpr LossCounterInfo kLossCounters[] = {
     {"no acknowledgement within --qp-timeout",
      {"local_ack_timeout_err", "requester_timeout", "sq_num_to"},

@@ -85,7 +85,6 @@ class AblatedRows : public RunListener {
   void begin(const std::string&, std::uint64_t, std::uint64_t) override {}
   void row(const Row& row) override { rows.push_back(row); }
   std::vector<Row> rows;
-  nlohmann::ordered_json context;
 };
 
 constexpr std::uint64_t kRepetitions = 20;

@@ -96,6 +96,12 @@ TEST(RelativeGate, OfPartsOfAWholeThatFailedFails) {
   ASSERT_EQ(findings.size(), 1u);
   EXPECT_EQ(findings[0].name, "mix_load/rc");
   EXPECT_EQ(findings[0].verdict, CaseVerdict::fail);
+  CaseComparison part = case_of(1, 1, 1);
+  part.name = "mix_load/uc/part:read:64";
+  part.part = true;
+  const auto of_part = check_relative_gates({gate}, {failed, part});
+  ASSERT_EQ(of_part.size(), 1u) << "the case that failed need not have such a part";
+  EXPECT_EQ(of_part[0].name, part.name);
 }
 
 TEST(RelativeGate, OfAMetricThatACaseLacksIsInconclusiveAndNamesNoneIsRefused) {
