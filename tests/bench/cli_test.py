@@ -1114,7 +1114,8 @@ class Simulated(unittest.TestCase):
                     _, status, usage = os.wait4(child.pid, 0)
                     child.returncode = os.waitstatus_to_exitcode(status)
                     self.assertEqual(child.returncode, INTERRUPTED, child.stderr.read())
-                self.assertLess(usage.ru_utime + usage.ru_stime - used, 5)  # also where a sanitizer makes it ten times slower
+                if not is_sanitized():  # it scans 700 MiB for leaks at the end, which takes seconds
+                    self.assertLess(usage.ru_utime + usage.ru_stime - used, 1)
                 with open(path, encoding="utf-8") as file:
                     rows = json.load(file)["benchmarks"]
                 self.assertEqual([row["case"]["traffic"] for row in rows], ["neighbours"])
