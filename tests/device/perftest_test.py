@@ -285,6 +285,24 @@ class Tools(Front):
         self.assertGreater(lost, 300)
         self.assertAlmostEqual(arrived[3] / sent[3], 0.7, delta=0.05)
 
+    @rdmameter.on(rdmameter.SOFTWARE)
+    def test_a_late_answer_is_a_sample_as_in_perftest_which_waits_for_ever(self):
+        # A message takes 100 ms, and a pong twice that, which is beyond the default of --loss-timeout.
+        client, server = self.measure_both("ib_send_lat", "-c", "UD", "-n", "4", RDMAMETER_NOTES="1", RDMAMETER_DEVICE_WIRE="latency=100ms")
+        self.assertNotIn("lost", client.stderr + server.stderr)
+        for end in client, server:
+            [row] = rows(end.stdout)
+            self.assertEqual(row[1], 4)
+            self.assertGreater(row[2], 90_000, end)  # µs: half of a round trip
+
+    @rdmameter.on(rdmameter.SOFTWARE)
+    def test_where_no_ping_is_answered_the_client_says_so_in_the_words_of_its_tool(self):
+        of_both = {"RDMAMETER_DEVICE_WIRE": "loss=1"}
+        server = self.serve_tool("ib_send_lat", **of_both)
+        client = self.start_tool("ib_send_lat", "-p", self.port, "-c", "UC", "-n", "2", "localhost", **of_both).end(60)
+        self.assertEqual((client.status, server.end(30).status), (1, 1), client)
+        self.assertRegex(client.stderr, "rdmameter: none of the 2 pings was answered within 1 s: is the path between")
+
     def test_a_duration_lasts(self):
         client, server = self.measure_both("ib_send_lat", "-D", "1", at_server=("-D", "1"))
         [row] = rows(client.stdout)
