@@ -150,7 +150,7 @@ constexpr std::pair<std::string_view, std::string_view> kPhrases[]{
      "leave out --use_data_direct, --use_cuda_dmabuf and --use_rocm_dmabuf"},
     {"--memory host", "memory of the host"},
     {"--recv srq", "--use-srq"},
-    {"within --loss-timeout: is it shorter than the round trip? Else", "within 1 s:"},
+    {"within --loss-timeout: is it shorter than the round trip? Else", kWithinThat},
     {"--bind ", ""},
     {"--port (0: any free one)", "-p"},
 };

@@ -33,6 +33,10 @@ struct PerftestOption {
   std::string text() const;
 };
 
+/// A pong of UC or UD that comes later is lost, where perftest waits for ever: longer than a busy
+/// machine keeps one from its core. As a value, and as a message says it.
+inline constexpr std::string_view kPongIsLostAfter = "1s", kWithinThat = "within 1 s:";
+
 /// Why a bandwidth test takes no rate, and what does.
 inline constexpr std::string_view kPerftestPaced =
     "a bandwidth test goes as fast as the device; for the latency at a given rate: `rdmameter run "

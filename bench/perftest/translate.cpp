@@ -35,8 +35,6 @@ constexpr std::uint64_t kMaxUnreliableReceives = 16000;
 constexpr std::uint64_t kMaxInlineOfDatagrams = 1024;
 /// Of a QP; of more perftest measures no peak.
 constexpr std::uint64_t kMaxIterationsOfPeak = 20000;
-/// Of UC and UD, where perftest waits for ever: longer than a busy machine keeps one from its core.
-constexpr const char* kPongIsLostAfter = "1s";
 
 // By operation; of atomics the default ones.
 constexpr auto kTestNames = names_to<ToolOperation::atomic>("send", "write", "read", "fetch_add");
@@ -162,7 +160,7 @@ class Translation {
       throw invalid("connection", connection_,
                     fmt::format("{}, which {} can use here", tool_.connections, tool_.name));
     put("transport", connection_ == "RC" ? "rc" : connection_ == "UC" ? "uc" : "ud");
-    if (!tool_.bandwidth && connection_ != "RC") put("loss-timeout", kPongIsLostAfter);
+    if (!tool_.bandwidth && connection_ != "RC") put("loss-timeout", std::string(kPongIsLostAfter));
   }
 
   /// perftest counts the messages of each QP, we those of all.

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Each value of each message of a session left out, null or of another type, said by either end: an error in words, no crash.
 
-Options: --all (each value in all three ways, and again in each session of a command; otherwise in one of them, in turns, and in the first).
+Options: --all (each value in all three ways, in each message that has it; otherwise in one of them, in turns, in the first such message of a command).
 """
 import concurrent.futures
 import copy
